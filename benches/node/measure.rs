@@ -91,7 +91,7 @@ pub(crate) async fn measure(plan: &BenchOptions, machine: &Scenario) -> Measurem
     place.record_driver_calls();
     let resource = machine.resources[0];
     let ids: Vec<String> = kubelet
-        .met(resource)
+        .wait_for_registration(resource)
         .await
         .devices
         .into_iter()
@@ -137,12 +137,12 @@ async fn start_and_measure(
     kubelet.start().await;
     let begin = Instant::now();
     let daemon = Daemon(machine.start(&plan.runtime, place));
-    let life = kubelet.life;
+    let instance = kubelet.instance;
     let known = |resource: &&&str, seen: &crate::simulated_kubelet::Seen| {
-        seen.registrations_in(life, resource) > 0
+        seen.registrations_in(instance, resource) > 0
     };
     kubelet
-        .until("a registration", |seen| {
+        .wait_until("a registration", |seen| {
             machine.resources.iter().all(|it| known(&it, seen))
         })
         .await;
@@ -151,7 +151,7 @@ async fn start_and_measure(
     let listed =
         |resource: &&str, seen: &crate::simulated_kubelet::Seen| seen.resource(resource).lists > 0;
     kubelet
-        .until("a list", |seen| {
+        .wait_until("a list", |seen| {
             machine.resources.iter().all(|it| listed(it, seen))
         })
         .await;

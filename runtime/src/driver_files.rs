@@ -190,10 +190,10 @@ fn find_libraries_in(root: &Path, folder: &str, version: &str) -> Vec<Library> {
     files.into_iter().map(library).collect()
 }
 
-/// Whether a link leads to a file in its directory, possibly through other links.
+/// Whether a link resolves to a file in its directory, possibly through other links.
 fn resolves_to(targets: &BTreeMap<String, String>, link: &str, file: &str) -> bool {
     let mut at = link;
-    // A cycle of links leads nowhere.
+    // The number of steps is limited because links can be a cycle.
     for _ in 0..targets.len() {
         let Some(target) = targets.get(at) else {
             return false;
@@ -368,7 +368,7 @@ mod tests {
     fn hooks_are_found_without_running_the_program() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
-        // The second name lies across the border of two pieces.
+        // The second name crosses the boundary of two chunks.
         let mut program = "create-symlinks".to_owned();
         program.push_str(&"-".repeat(64 * 1024 - program.len() - 5));
         program.push_str("update-ldcache");
@@ -376,7 +376,7 @@ mod tests {
         let hook = DriverFiles::read(root, "1").hook.unwrap();
         assert_eq!(hook.path, "/usr/bin/nvidia-ctk");
         assert_eq!(hook.hooks, ["create-symlinks", "update-ldcache"]);
-        // A script of the toolkit's installer, and the program behind it.
+        // A script of the toolkit's installer, which runs the program next to it.
         let script = "/usr/local/nvidia/toolkit/nvidia-cdi-hook";
         write_file(root, script, "#!/bin/sh");
         write_file(root, &format!("{script}.real"), "update-ldcache");

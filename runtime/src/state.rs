@@ -29,13 +29,16 @@ impl State {
     pub fn advertised_resource(&self, resource: &str) -> Option<&AdvertisedResource> {
         self.advertised_resources
             .iter()
-            .find(|offer| offer.resource == resource)
+            .find(|advertised_resource| advertised_resource.resource == resource)
     }
 
     /// Returns why a share must not be used, if it is unhealthy. A MIG device is unhealthy if its GPU is.
-    pub fn unhealthy_reason(&self, share: &KubeletDevice) -> Option<&str> {
-        let gpu = self.inventory.gpu(share.gpu).map(crate::device::Gpu::id);
+    pub fn unhealthy_reason(&self, device: &KubeletDevice) -> Option<&str> {
+        let gpu = self.inventory.gpu(device.gpu).map(crate::device::Gpu::id);
         let gpu = gpu.and_then(|id| self.unhealthy.get(&id));
-        self.unhealthy.get(&share.part).or(gpu).map(String::as_str)
+        self.unhealthy
+            .get(&device.physical_device)
+            .or(gpu)
+            .map(String::as_str)
     }
 }

@@ -20,8 +20,8 @@ pub fn thousandths(text: &str) -> Option<u64> {
         return Some(0);
     }
     // Thousandths add three decimal places; the digits after the point remove some.
-    let places = i64::try_from(part.len()).ok()?;
-    let tens = if base == 10 { power } else { 0 } + 3 - places;
+    let decimals = i64::try_from(part.len()).ok()?;
+    let tens = if base == 10 { power } else { 0 } + 3 - decimals;
     let twos = if base == 2 { power } else { 0 };
     Some(round_up(digits, tens, twos))
 }
@@ -77,6 +77,16 @@ fn round_up(digits: &str, tens: i64, twos: i64) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
+/// The binary and the decimal quantity for a suffix in the wrong case that may mean either: `8Gi` and `8G` for `8g`.
+pub fn ambiguous(text: &str) -> Option<(String, String)> {
+    let suffixes = [("K", "k"), ("g", "G"), ("t", "T"), ("p", "P")];
+    let (wrong, decimal) = suffixes.iter().find(|it| text.ends_with(it.0))?;
+    let number = text.strip_suffix(wrong)?.trim_end();
+    let upper = wrong.to_ascii_uppercase();
+    let decimal = format!("{number}{decimal}");
+    thousandths(&decimal).map(|_| (format!("{number}{upper}i"), decimal))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,5 +123,16 @@ mod tests {
         ] {
             assert_eq!(thousandths(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn suffix_that_may_be_binary_or_decimal_is_not_corrected() {
+        let both = |text: &str| super::ambiguous(text);
+        let pair = |binary: &str, decimal: &str| Some((binary.to_owned(), decimal.to_owned()));
+        assert_eq!(both("64K"), pair("64Ki", "64k"));
+        assert_eq!(both("8g"), pair("8Gi", "8G"));
+        assert_eq!(both("8G"), None);
+        assert_eq!(both("100m"), None);
+        assert_eq!(both("big"), None);
     }
 }

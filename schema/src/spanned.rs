@@ -138,18 +138,20 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for SpannedVisitor<T> {
         f.write_str("a value")
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut parts: A) -> Result<Self::Value, A::Error> {
-        fn part<'de, A: SeqAccess<'de>, U: Deserialize<'de>>(parts: &mut A) -> Result<U, A::Error> {
-            parts
+    fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Self::Value, A::Error> {
+        fn next_field<'de, A: SeqAccess<'de>, U: Deserialize<'de>>(
+            sequence: &mut A,
+        ) -> Result<U, A::Error> {
+            sequence
                 .next_element()?
                 .ok_or_else(|| de::Error::custom("a spanned value has four parts"))
         }
         let span = Span {
-            source: part(&mut parts)?,
-            start: part(&mut parts)?,
-            end: part(&mut parts)?,
+            source: next_field(&mut sequence)?,
+            start: next_field(&mut sequence)?,
+            end: next_field(&mut sequence)?,
         };
-        Ok(Spanned::new(part(&mut parts)?, span))
+        Ok(Spanned::new(next_field(&mut sequence)?, span))
     }
 
     fn visit_newtype_struct<D: Deserializer<'de>>(

@@ -1,4 +1,4 @@
-//! A mistake is reported once, at its location: an invalid value causes no other findings.
+//! A mistake is reported once, at its location. An invalid value causes no other findings.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -9,7 +9,7 @@ use gpuc_syntax::source::Span;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::golden::examples;
+use crate::support::examples::examples;
 use crate::support::{Outcome, compile_text, files_below, repository};
 
 /// Values that almost no key accepts.
@@ -21,11 +21,11 @@ const INVALID_VALUES: &[&str] = &[
     "[]",
     "{a: b}",
     "-7",
-    MISSPELT,
+    MISSPELLED,
 ];
 
-/// Placeholder for the original value with one letter appended.
-const MISSPELT: &str = "…x";
+/// The original value with one letter appended.
+const MISSPELLED: &str = "…x";
 
 /// Valid files: standalone examples, clusters with all settings, and the good examples of codes.
 fn texts() -> Vec<String> {
@@ -40,7 +40,7 @@ fn texts() -> Vec<String> {
     alone.chain(rich.into_values()).chain(good).collect()
 }
 
-/// A key at the wrong place, or misspelt, is one mistake: what follows from its missing is not said.
+/// A misplaced or misspelled key is one mistake. Its absence from the correct place is not reported.
 #[test]
 fn unknown_key_causes_no_other_findings() {
     let pool = "{name: b, gpu: {model: A30, perNode: 2}, hosts: [b], nodes: {count: 1}, ";
@@ -90,7 +90,7 @@ fn collect_leaves(node: &Node, found: &mut Vec<Span>) {
     if matches!(node.value, Value::Scalar(_)) && node.span().is_written() {
         found.push(node.span());
     }
-    // What an unreadable word allowed is a warning again.
+    // An unreadable code in `allow` suppresses nothing, so that the allowed warning is reported again.
     for entry in node.entries().iter().filter(|it| it.key != "allow") {
         collect_leaves(&entry.value, found);
     }
@@ -108,7 +108,8 @@ fn unrelated_findings(
     let findings = outcome.findings.iter();
     let at = |found: &Diagnostic| changed.contains(found.primary.span);
     let points = |found: &Diagnostic| found.labels.iter().any(|it| changed.contains(it.span));
-    // What decoding could not read. A value that can be read, but is wrong, may well be missing elsewhere: a name.
+    // Findings about values that cannot be read. Other findings may be correct: a readable but wrong name is unknown to
+    // the keys that refer to it.
     let is_wrong = |found: &Diagnostic| {
         let unknown = ["GPUC01", "GPUC10"]
             .iter()
@@ -133,13 +134,13 @@ struct ValidFile {
 impl ValidFile {
     fn new(text: String) -> Option<Self> {
         let outcome = compile_text(&text);
-        let said = outcome.findings.iter().map(|it| it.message.clone());
-        let said = said.collect();
+        let messages = outcome.findings.iter().map(|it| it.message.clone());
+        let messages = messages.collect();
         let mut spans = Vec::new();
         collect_leaves(&outcome.compilations.first()?.loaded.root, &mut spans);
         Some(Self {
             text,
-            messages: said,
+            messages,
             leaves: spans,
         })
     }
@@ -147,11 +148,15 @@ impl ValidFile {
     /// The unrelated findings after a leaf is replaced.
     fn unrelated_findings_after(&self, leaf: usize, wrong: &str) -> Option<Vec<String>> {
         let span = self.leaves[leaf];
-        let place = span.start as usize..span.end as usize;
-        let misspelt = format!("{}x", &self.text[place.clone()]);
-        let wrong = if wrong == MISSPELT { &misspelt } else { wrong };
+        let range = span.start as usize..span.end as usize;
+        let misspelled = format!("{}x", &self.text[range.clone()]);
+        let wrong = if wrong == MISSPELLED {
+            &misspelled
+        } else {
+            wrong
+        };
         let mut changed = self.text.clone();
-        changed.replace_range(place, wrong);
+        changed.replace_range(range, wrong);
         let end = span.start + u32::try_from(wrong.len()).unwrap();
         unrelated_findings(
             &compile_text(&changed),
@@ -169,13 +174,13 @@ fn invalid_value_causes_no_other_findings() {
         failure_persistence: None,
         ..Config::default()
     };
-    let drawn = (
+    let generated = (
         prop::sample::select(texts),
         any::<prop::sample::Index>(),
         prop::sample::select(INVALID_VALUES),
     );
-    let looked = Cell::new(0);
-    let result = TestRunner::new(config).run(&drawn, |(text, leaf, wrong)| {
+    let checked = Cell::new(0);
+    let result = TestRunner::new(config).run(&generated, |(text, leaf, wrong)| {
         let Some(file) = ValidFile::new(text) else {
             return Ok(());
         };
@@ -183,12 +188,12 @@ fn invalid_value_causes_no_other_findings() {
         let Some(found) = file.unrelated_findings_after(leaf, wrong) else {
             return Ok(());
         };
-        looked.set(looked.get() + 1);
+        checked.set(checked.get() + 1);
         prop_assert!(found.is_empty(), "{wrong}: {found:#?}");
         Ok(())
     });
     assert!(result.is_ok(), "{result:?}");
-    assert!(looked.get() > 30, "only {} mistakes", looked.get());
+    assert!(checked.get() > 30, "only {} mistakes", checked.get());
 }
 
 #[test]
@@ -235,21 +240,21 @@ workloads:
     );
     let name = "`teams[0].name` must be a string, not `7`";
     check(&file("96", "4", "7"), &[name]);
-    // Of several nodes or of one it would be another workload that shares the namespace.
+    // An unknown number of nodes causes no finding about workloads that share the namespace.
     let rich = include_str!("rich/gke.yaml");
     let nodes = "nodes: 2, gpusPerNode: 8, runAs";
     let wrong = rich.replacen(nodes, "nodes: some, gpusPerNode: 8, runAs", 1);
     assert_ne!(rich, wrong);
     let outcome = compile_text(&wrong);
     assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
-    // Of several teams it is one with a pool of its own: names are tried, and those of its many workloads are none.
+    // An unknown team causes no finding about the pools and workloads of teams.
     let rich = include_str!("rich/workloads.yaml");
     let train = "name: train\n    team: research";
     let wrong = rich.replacen(train, "name: train\n    team: [research]", 1);
     assert_ne!(rich, wrong);
     let outcome = compile_text(&wrong);
     assert_eq!(outcome.codes(), ["GPUC0101"], "{}", outcome.text());
-    // What is wrong by itself is said all the same.
-    let nowhere = "workload `chat` does not fit on pool `gpu`";
-    check(&file("96", "97", "7"), &[name, nowhere]);
+    // An error with a cause of its own is still reported.
+    let does_not_fit = "workload `chat` does not fit on pool `gpu`";
+    check(&file("96", "97", "7"), &[name, does_not_fit]);
 }

@@ -24,7 +24,7 @@ fn charts_read_every_value() {
             }
         }
     }
-    assert!(seen > 3, "only {seen} releases were looked at");
+    assert!(seen > 3, "only {seen} releases were checked");
     assert!(wrong.is_empty(), "{wrong:#?}");
     let mistake = Node::from_json(json!({"config": {"default2": "a"}, "tolerations": "a"}));
     let found = unknown_keys(Keys::for_chart("nvidia-device-plugin").unwrap(), &mistake);
@@ -34,8 +34,8 @@ fn charts_read_every_value() {
 #[test]
 fn charts_have_the_list_of_their_version() {
     for chart in CHARTS {
-        let keys =
-            Keys::for_chart(chart.name).unwrap_or_else(|| panic!("no list for {}", chart.name));
+        let keys = Keys::for_chart(chart.name)
+            .unwrap_or_else(|| panic!("no list of keys for {}", chart.name));
         assert_eq!(keys.version, chart.version, "{}", chart.name);
     }
 }

@@ -22,18 +22,23 @@ fn ids_and_names_are_unique_and_well_formed() {
     for code in gpuc::codes() {
         let digits = code.id.strip_prefix("GPUC").unwrap_or_default();
         let well_formed = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_digit());
-        assert!(well_formed, "{} is no id", code.id);
+        assert!(well_formed, "{} is not a valid id", code.id);
         assert!(ids.insert(code.id), "{} is used twice", code.id);
         assert!(names.insert(code.name), "{} is used twice", code.name);
         let hyphenated = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         assert!(
             code.name.chars().all(hyphenated),
-            "{} is no name",
+            "{} is not a valid name",
             code.name
         );
         assert!(
             !code.summary.ends_with('.'),
             "{}: the summary ends in a full stop",
+            code.id
+        );
+        assert!(
+            code.checks.starts_with("Whether "),
+            "{}: `What it checks` must begin with `Whether`",
             code.id
         );
     }
@@ -53,7 +58,7 @@ fn former_names_are_unique_and_belong_to_codes() {
     assert!(FORMER_NAMES.is_sorted_by_key(|(id, _)| id));
 }
 
-/// The ids that a text names in backticks, by themselves or as a range.
+/// The ids that a text names in backticks, alone or as a range.
 fn ids_in_text(text: &str) -> BTreeSet<String> {
     let words: Vec<_> = text.split('`').collect();
     let id = |word: &str| word.strip_prefix("GPUC")?.parse::<u32>().ok();
@@ -80,7 +85,7 @@ fn manifests_page_lists_all_findings() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
-/// The change of an example names one place.
+/// The text that an example's correction replaces occurs once.
 #[test]
 fn fixes_of_examples_are_unambiguous() {
     for code in gpuc::codes() {
@@ -162,13 +167,13 @@ fn fixes_resolve_their_finding() {
         if edits.is_empty() {
             continue;
         }
-        let mended = compile_text(&apply_edits(code.bad, edits));
-        if mended
+        let fixed = compile_text(&apply_edits(code.bad, edits));
+        if fixed
             .findings
             .iter()
             .any(|found| found.severity == Severity::Error)
         {
-            wrong.push(format!("{}:\n{}", code.id, mended.text()));
+            wrong.push(format!("{}:\n{}", code.id, fixed.text()));
         }
     }
     assert!(
@@ -186,7 +191,7 @@ fn rendered_findings_match_golden_files() {
     expect_files("golden/diagnostics", &rendered.collect());
 }
 
-/// The edits of all findings; of overlapping edits, only the first.
+/// The edits of all findings. Only the first of several overlapping edits is included.
 fn edits(outcome: &Outcome) -> Vec<Edit> {
     let fixes = outcome
         .findings

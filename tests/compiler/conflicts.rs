@@ -1,5 +1,6 @@
-//! Combinations that must not occur on a node: for each known conflict of driver, device plugin, sharing and taints,
-//! either a rule rejects it and shows both locations, or it is impossible because gpuc derives both sides from one key.
+//! Combinations that must not occur on a node, for each known conflict of driver, device plugin, sharing and taints.
+//! Either a rule rejects the combination and shows both locations, or it is impossible because gpuc derives both sides
+//! from one key.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use crate::support::compile_text;
 enum Rejection {
     /// A finding with this name and at least this number of locations.
     Reported(&'static str, usize),
-    /// gpuc writes consistent files: a file contains one text, and no file contains the other.
+    /// gpuc generates consistent files: one file contains the first text, and no file contains the second.
     Resolved {
         /// A text that a file contains.
         has: &'static str,
@@ -27,7 +28,7 @@ const GCP: &str =
     "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}";
 const LAB: &str = "{onPrem: {context: lab}}";
 
-/// The conflict, the location of its setting, the keys of the pool, and the reason why it cannot occur.
+/// The conflict, the value of `cloud`, the keys of the pool, and the reason why the conflict cannot occur.
 const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
     (
         "C01: eksctl's device plugin next to the operator's",
@@ -39,19 +40,19 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
         },
     ),
     (
-        "C02: the operator's device plugin next to the one inside Bottlerocket",
+        "C02: the operator's device plugin next to the one in Bottlerocket",
         AWS,
         "machine: g6.xlarge, os: {family: Bottlerocket}, stack: {devicePlugin: operator}",
         Reported("device-plugin-conflict", 2),
     ),
     (
-        "C03: the operator's driver on an image that has one",
+        "C03: the operator's driver on an image that contains a driver",
         AWS,
         "machine: g6.xlarge, os: {family: AmazonLinux2023}, stack: {driver: operator}",
         Reported("operator-driver-unsupported", 2),
     ),
     (
-        "C03: the operator's toolkit on an image that has one",
+        "C03: the operator's toolkit on an image that contains a toolkit",
         AWS,
         "machine: g6.xlarge, stack: {devicePlugin: operator}",
         Resolved {
@@ -60,13 +61,13 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
         },
     ),
     (
-        "C04: a machine whose GPUs eksctl does not see",
+        "C04: a machine whose GPUs eksctl does not detect",
         AWS,
         "machine: p3.8xlarge, stack: {devicePlugin: operator}",
-        Reported("gpu-unseen-by-eksctl", 1),
+        Reported("gpu-unrecognized-by-eksctl", 1),
     ),
     (
-        "C05: a part of a GPU that EC2 counts as none",
+        "C05: a fractional GPU, which EC2 counts as 0 GPUs",
         AWS,
         "machine: g6f.xlarge, stack: {devicePlugin: operator}",
         Reported("fractional-gpu-uncounted", 1),
@@ -90,7 +91,7 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
         },
     ),
     (
-        "C08: GKE's own taint written again",
+        "C08: GKE's own taint repeated in the file",
         GCP,
         "machine: g2-standard-8, stack: {devicePlugin: operator}, \
          taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]",
@@ -134,20 +135,20 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
         Reported("exactly-one-required", 1),
     ),
     (
-        "C13: EFA over several zones",
+        "C13: EFA across several zones",
         AWS,
         "machine: p5.48xlarge, zones: [us-east-1a, us-east-1b], network: {efa: {}}, stack: {devicePlugin: operator}",
         Reported("efa-several-zones", 1),
     ),
     (
-        "C14: a driver that no longer knows the card",
+        "C14: a driver that no longer supports the GPU model",
         LAB,
         "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], \
          stack: {driver: operator, devicePlugin: operator, driverVersion: 595.91.07}",
         Reported("driver-too-new", 2),
     ),
     (
-        "C14: the newest driver, unasked, for a card that it does not know",
+        "C14: the default driver for a GPU model that it does not support",
         LAB,
         "gpu: {model: v100-sxm2-16gb, perNode: 1}, hosts: [a], stack: {driver: operator, devicePlugin: operator}",
         Resolved {
@@ -156,7 +157,7 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
         },
     ),
     (
-        "C15: slices of AKS, and a device plugin that does not look for them",
+        "C15: MIG devices from AKS, and a device plugin that does not advertise them",
         AZURE,
         "machine: Standard_NC24ads_A100_v4, stack: {driver: preinstalled, devicePlugin: operator}, \
          sharing: {mig: {strategy: single, perGpu: [{layout: [{profile: 1g.10gb, count: 7}]}]}}",
@@ -168,25 +169,25 @@ const CONFLICTS: &[(&str, &str, &str, Rejection)] = &[
 ];
 
 #[test]
-fn no_contradiction_reaches_a_tree() {
+fn conflicts_are_rejected_or_impossible() {
     let mut wrong = Vec::new();
-    for (what, place, pool, kept_out) in CONFLICTS {
+    for (what, cloud, pool, rejection) in CONFLICTS {
         let text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\ncloud: {place}\nnodePools:\n  \
+             kubernetes: {{version: \"1.34\"}}\ncloud: {cloud}\nnodePools:\n  \
              - {{name: gpu, nodes: {{count: 1}}, {pool}}}\n"
         );
         let outcome = compile_text(&text);
-        match kept_out {
-            Reported(name, places) => {
+        match rejection {
+            Reported(name, locations) => {
                 let mut found = outcome.findings.iter();
                 let found = found.find(|found| found.code.name == *name);
                 let shown = found.map_or(0, |found| {
                     let labels = found.labels.iter().map(|label| label.span);
                     labels.filter(|span| span.is_written()).count() + 1
                 });
-                if shown < *places {
-                    wrong.push(format!("{what}: {shown} places\n{}", outcome.text()));
+                if shown < *locations {
+                    wrong.push(format!("{what}: {shown} locations\n{}", outcome.text()));
                 }
             }
             Resolved { has, lacks } => {
@@ -203,7 +204,7 @@ fn no_contradiction_reaches_a_tree() {
 }
 
 #[test]
-fn known_contradictions_are_in_the_table() {
+fn known_conflicts_are_in_the_table() {
     let known: Vec<_> = (1..=15).map(|number| format!("C{number:02}")).collect();
     let mut listed: Vec<_> = CONFLICTS.iter().map(|row| row.0[..3].to_owned()).collect();
     listed.dedup();

@@ -1,4 +1,4 @@
-//! Containers without requests get the API server's defaults, and these are counted.
+//! Containers without requests get the API server's defaults, and scheduling counts these defaults.
 
 use gpuc_model::WORKLOAD_LABEL;
 use gpuc_model::scheduling::{DefaultRequests, Demand};
@@ -12,8 +12,8 @@ use crate::scheduling::generators;
 use crate::scheduling::oracle::pod_requests;
 use crate::support::compile_text;
 
-/// A pod as the API server keeps it in a namespace with such limits of containers: a limit is a request as well, and
-/// what is missing then is given.
+/// A pod after the API server's defaulting and the admission plugin for LimitRanges: a limit without a request becomes
+/// the request, and missing values are the defaults of the LimitRange.
 fn admit_with_defaults(pod: &Value, range: &Value) -> Value {
     let mut pod = pod.clone();
     for key in ["initContainers", "containers"] {
@@ -37,18 +37,18 @@ fn admit_with_defaults(pod: &Value, range: &Value) -> Value {
     pod
 }
 
-/// Thousandths of a core and bytes that are counted for a pod.
+/// The CPU in millicores and the memory in bytes that gpuc counts for a pod.
 fn counted_requests(demand: &Demand) -> [u128; 2] {
     [demand.cpu, demand.memory].map(|it| it.map_or(0, |it| it.value.into()))
 }
 
 fn expected_requests(pod: &Value) -> [u128; 2] {
-    let asked = pod_requests(pod);
-    let of = |name: &str| asked.get(name).copied().unwrap_or_default();
+    let requests = pod_requests(pod);
+    let of = |name: &str| requests.get(name).copied().unwrap_or_default();
     [of("cpu"), of("memory").div_ceil(1000)]
 }
 
-/// The limits of containers that gpuc writes for a namespace.
+/// The container limits of the LimitRange that gpuc generates for a namespace.
 fn limit_range(plan: &gpuc_model::plan::Plan, namespace: &str) -> Option<Value> {
     let mut objects = plan.objects.iter();
     let range = objects.find(|object| {
@@ -68,7 +68,7 @@ fn pods(node: &Node) -> Vec<&Node> {
 
 #[test]
 fn workloads_count_with_namespace_defaults() {
-    let (mut looked, mut given) = (0, 0);
+    let (mut checked, mut defaulted) = (0, 0);
     for case in cases() {
         let cluster = case.cluster();
         for object in &case.plan().objects {
@@ -80,9 +80,9 @@ fn workloads_count_with_namespace_defaults() {
             let range = limit_range(case.plan(), namespace).unwrap_or_default();
             let defaults = DefaultRequests::for_namespace(cluster, namespace);
             for spec in pods(&object.node) {
-                let wanted = expected_requests(&admit_with_defaults(&json!(spec), &range));
+                let expected = expected_requests(&admit_with_defaults(&json!(spec), &range));
                 let demand = Demand::from_pod_spec(spec, &defaults);
-                assert_eq!(counted_requests(&demand), wanted, "{}: {name}", case.name);
+                assert_eq!(counted_requests(&demand), expected, "{}: {name}", case.name);
                 let mut workloads = cluster.config.workloads.iter();
                 let workload = workloads.find(|it| it.name.value == name).unwrap();
                 if !workload.pod_patch.value.is_empty() || !workload.patch.value.is_empty() {
@@ -90,16 +90,16 @@ fn workloads_count_with_namespace_defaults() {
                 }
                 for pool in gpuc_model::scheduling::fitting_pools(cluster, workload) {
                     let demand = Demand::for_workload(cluster, workload, pool);
-                    assert_eq!(counted_requests(&demand), wanted, "{}: {name}", case.name);
-                    looked += 1;
-                    given += usize::from(wanted != expected_requests(&json!(spec)));
+                    assert_eq!(counted_requests(&demand), expected, "{}: {name}", case.name);
+                    checked += 1;
+                    defaulted += usize::from(expected != expected_requests(&json!(spec)));
                 }
             }
         }
     }
     assert!(
-        looked > 30 && given > 2,
-        "{given} of {looked} are given something"
+        checked > 30 && defaulted > 2,
+        "{defaulted} of {checked} get defaults"
     );
 }
 
@@ -127,19 +127,23 @@ fn pods_count_as_defaulted_by_the_api_server() {
         failure_persistence: None,
         ..Config::default()
     };
-    let given = std::cell::Cell::new(0);
+    let defaulted = std::cell::Cell::new(0);
     let result = TestRunner::new(config).run(&generators::pod(), |pod| {
-        let wanted = expected_requests(&admit_with_defaults(&pod, &range));
+        let expected = expected_requests(&admit_with_defaults(&pod, &range));
         let demand = Demand::from_pod_spec(&Node::from_json(pod.clone()), &defaults);
-        prop_assert_eq!(counted_requests(&demand), wanted, "{:#}", pod);
-        given.set(given.get() + u32::from(wanted != expected_requests(&pod)));
+        prop_assert_eq!(counted_requests(&demand), expected, "{:#}", pod);
+        defaulted.set(defaulted.get() + u32::from(expected != expected_requests(&pod)));
         Ok(())
     });
     assert!(result.is_ok(), "{result:?}");
-    assert!(given.get() > 40, "{} pods are given something", given.get());
+    assert!(
+        defaulted.get() > 40,
+        "{} pods get defaults",
+        defaulted.get()
+    );
 }
 
-/// The findings for a manifest in a team's namespace, without those that every manifest gets.
+/// Asserts the findings for a manifest in a team's namespace, except those that every manifest in it gets.
 #[track_caller]
 fn assert_findings(team: &str, manifest: &str, messages: &[&str]) {
     let mut outcome = compile_text(&format!("{HEAD}teams: [{{name: t, {team}}}]\n"));
@@ -149,7 +153,7 @@ fn assert_findings(team: &str, manifest: &str, messages: &[&str]) {
     assert_eq!(found.collect::<Vec<_>>(), messages, "{team}\n{manifest}");
 }
 
-/// One that needs no free capacity for a new version next to the old one.
+/// A Deployment whose rolling update needs no additional capacity.
 fn deployment(replicas: u32, resources: &str) -> String {
     format!(
         "apiVersion: apps/v1
@@ -176,7 +180,7 @@ fn manifests_respect_the_quota_of_their_team() {
         &deployment(4, "{}").replace("namespace: t", "namespace: u"),
         &[],
     );
-    // Half a core each, which the team's LimitRange gives.
+    // Each pod has half a core, the default of the team's LimitRange.
     assert_findings("quota: {cpu: 2}", &deployment(4, "{}"), &[]);
     let five = more("5 pods with 0.5 cores each need 2.5 cores");
     assert_findings("quota: {cpu: 2}", &deployment(5, "{}"), &[&five]);
@@ -198,7 +202,7 @@ fn defaults_must_fit_a_node() {
     let team = |cpu: u32| format!("limits: {{defaultRequest: {{cpu: {cpu}}}}}");
     let manifest = deployment(1, "{limits: {nvidia.com/gpu: 1}}");
     assert_findings(&team(95), &manifest, &[]);
-    // Of two containers together no node holds what each is given.
+    // No node fits two containers with the default request each.
     let two = manifest.replace(
         "containers: [",
         "containers: [{name: side, image: 'registry.example.com/s:1.0.0'}, ",
@@ -217,7 +221,7 @@ fn defaults_must_fit_a_node() {
             .iter()
             .any(|label| label.text.contains("without a request"))
     );
-    // In the file, and with a patch.
+    // The same in the cluster file, without and with a patch.
     let file = |cpu: u32, rest: &str| {
         let job = "job: {image: 'registry.example.com/m:1.0.0', gpus: 1}";
         let teams = format!("teams: [{{name: t, {}}}]", team(cpu));
@@ -227,7 +231,7 @@ fn defaults_must_fit_a_node() {
         messages.collect::<Vec<_>>()
     };
     assert_eq!(file(95, ""), [""; 0]);
-    // What no container fits with is said of the team itself.
+    // If no container with the default request fits, the finding is about the team.
     let all = "the default request of team `t` does not fit on any node: 97 cores";
     assert_eq!(file(97, ""), ["workload `a` does not fit on any pool", all]);
     let side = ", podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";
@@ -260,7 +264,7 @@ fn containers_respect_the_limits_of_their_team() {
         &deployment(1, "{limits: {memory: 5Gi}}"),
         &[&more("5 GiB of memory")],
     );
-    // A limit that is given is less than what is asked for.
+    // The default limit is lower than the request.
     let default = "limits: {default: {cpu: 1}}";
     let less = "Deployment web requests 2 cores for `web`, more than the default limit";
     assert_findings(default, &deployment(1, "{requests: {cpu: 2}}"), &[less]);

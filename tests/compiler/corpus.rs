@@ -9,7 +9,7 @@ use gpuc_model::Cluster;
 use gpuc_model::plan::Plan;
 use gpuc_syntax::tree::Tree;
 
-use crate::golden::{compiled_examples, compiled_rich};
+use crate::support::examples::{compiled_examples, compiled_rich};
 use crate::support::{Outcome, compile_text};
 
 /// A cluster that compiles.
@@ -20,29 +20,24 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The compilation.
     pub(crate) fn compilation(&self) -> &'static Compilation {
         self.compilation
     }
 
-    /// The plan.
     pub(crate) fn plan(&self) -> &Plan {
         self.compilation.plan.as_ref().unwrap()
     }
 
-    /// The resolved cluster.
     pub(crate) fn cluster(&self) -> &Cluster {
         self.compilation.cluster.as_ref().unwrap()
     }
 
-    /// The generated files.
     pub(crate) fn tree(&self) -> &Tree {
         let (tree, _): &(Tree, Lock) = self.compilation.output.as_ref().unwrap();
         tree
     }
 }
 
-/// All cases.
 pub(crate) fn cases() -> &'static [Case] {
     static REPAIRED: LazyLock<Vec<(&str, Outcome)>> = LazyLock::new(|| {
         let codes = gpuc::codes().into_iter();

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::corpus::cases;
 
-/// Thousandths of a core, and MiB, as the tree writes them.
+/// A quantity as the tree contains it, in millicores or MiB.
 fn amount(text: &str) -> u64 {
     let digits = text.trim_end_matches(char::is_alphabetic);
     assert!(text.ends_with('m') || text.ends_with("Mi"), "{text}");
@@ -16,8 +16,8 @@ fn amount(text: &str) -> u64 {
 
 fn fold_requests(containers: &Value, name: &str, fold: fn(u64, u64) -> u64) -> u64 {
     let all = containers.as_array().into_iter().flatten();
-    let asked = all.filter_map(|container| container["resources"]["requests"][name].as_str());
-    asked.map(amount).fold(0, fold)
+    let requests = all.filter_map(|container| container["resources"]["requests"][name].as_str());
+    requests.map(amount).fold(0, fold)
 }
 
 /// A pod's requests: the sum of its containers, or the largest init container.
@@ -27,7 +27,7 @@ fn pod_requests(spec: &Value, name: &str) -> u64 {
 }
 
 #[test]
-fn daemon_sets_are_undeployed_as_required() {
+fn counted_capacity_matches_the_daemon_sets() {
     let mut seen = BTreeMap::new();
     for case in cases() {
         let cluster = case.cluster();
@@ -72,20 +72,20 @@ fn daemon_sets_are_undeployed_as_required() {
                     *seen.entry(short.to_owned()).or_insert(0) += 1;
                 }
             }
-            // eksctl installs one without a release.
+            // eksctl installs this DaemonSet without a Helm release.
             counted.remove("efa-device-plugin");
             let charts = &cluster.config.charts;
             let overlaid = [&charts.dcgm_exporter, &charts.node_feature_discovery];
             let overlaid = overlaid.into_iter().flatten();
             assert!(
                 counted.is_empty() || overlaid.count() > 0,
-                "{}: {counted:?} of {} is in no tree",
+                "{}: the tree has no DaemonSet for {counted:?} of {}",
                 case.name,
                 pool.name
             );
         }
     }
     for name in ["gpuc-runtime", "nvidia-driver-installer", "dcgm-exporter"] {
-        assert!(seen.contains_key(name), "{name} was not seen: {seen:?}");
+        assert!(seen.contains_key(name), "no tree contains {name}: {seen:?}");
     }
 }

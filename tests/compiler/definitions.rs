@@ -1,5 +1,5 @@
-//! Custom resources and the CRDs of their projects: generated objects are valid, and a patch that makes one invalid is
-//! rejected, as by the API server.
+//! Custom resources match the CRDs of their projects: generated objects are valid, and gpuc rejects a patch that makes
+//! an object invalid, as the API server does.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +39,7 @@ workloads:
 
 #[test]
 fn generated_objects_are_accepted_by_the_api_server() {
-    let mut looked: BTreeMap<String, usize> = BTreeMap::new();
+    let mut checked: BTreeMap<String, usize> = BTreeMap::new();
     for case in cases() {
         for object in &case.plan().objects {
             let identity = &object.identity;
@@ -48,7 +48,7 @@ fn generated_objects_are_accepted_by_the_api_server() {
                 api_server::validate_object(version, kind, &object.node, Completeness::Complete);
             assert!(found.is_empty(), "{} {kind}: {found:?}", case.name);
             if api_server::is_known_kind(version, kind) {
-                *looked.entry(kind.to_owned()).or_default() += 1;
+                *checked.entry(kind.to_owned()).or_default() += 1;
             }
         }
     }
@@ -64,11 +64,11 @@ fn generated_objects_are_accepted_by_the_api_server() {
         "TrainJob",
         "TrainingRuntime",
     ] {
-        assert!(looked.contains_key(kind), "no {kind} among {looked:?}");
+        assert!(checked.contains_key(kind), "no {kind} among {checked:?}");
     }
 }
 
-/// What is said of a field names the version of the chart that gpuc installs.
+/// Findings about a field name the version of the chart that gpuc installs.
 #[test]
 fn crds_match_the_charts() {
     let mut compared = 0;
@@ -79,7 +79,7 @@ fn crds_match_the_charts() {
             "Kubeflow Trainer" => "kubeflow-trainer",
             "Kueue" => "kueue",
             "LeaderWorkerSet" => "lws",
-            // No chart of gpuc's installs these.
+            // No chart in gpuc installs these CRDs.
             "Training Operator" | "Volcano" => continue,
             other => panic!("{other}"),
         };
@@ -91,7 +91,7 @@ fn crds_match_the_charts() {
     assert_eq!(compared, 4);
 }
 
-/// The kind of a workload, a patch of it, and the expected finding; empty if there is none.
+/// The kind of a workload, its patch, and the expected finding, which is empty if the patch is valid.
 const PATCHED: &[(&str, &str, &str)] = &[
     (
         "trainJob",
@@ -235,16 +235,16 @@ const PATCHED: &[(&str, &str, &str)] = &[
 #[test]
 fn patched_custom_resources_match_their_crds() {
     for (task, patch, message) in PATCHED {
-        let said = findings_of(task, patch);
+        let findings = findings_of(task, patch);
         let expected = match *message {
             "" => Vec::new(),
             message => vec![format!("GPUC3012 {message}")],
         };
-        assert_eq!(said, expected, "{task} {patch}");
+        assert_eq!(findings, expected, "{task} {patch}");
     }
 }
 
-/// Of two things of one name in a patch the second would be laid over the first.
+/// Of two list items with the same name in a patch, the second would overwrite the first.
 #[test]
 fn patches_have_no_duplicate_names() {
     let env = "{spec: {template: {spec: {containers: [{name: main, env: [{name: A, value: a}, {name: A, value: b}]}]}}}}";
@@ -271,7 +271,7 @@ fn patches_have_no_duplicate_names() {
     );
 }
 
-/// StatefulSets create volumes themselves, which a container may mount.
+/// A container can mount the volumes that a StatefulSet creates.
 #[test]
 fn volume_claim_templates_can_be_mounted() {
     let claim = "{metadata: {name: data}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}";
@@ -291,6 +291,6 @@ fn volume_claim_templates_can_be_mounted() {
     let group = format!(
         "{{spec: {{leaderWorkerTemplate: {{volumeClaimTemplates: [{claim}], workerTemplate: {{spec: {{{mount}}}}}}}}}}}"
     );
-    let said = findings_of("leaderWorkerSet", &group);
-    assert!(said.is_empty(), "{said:?}");
+    let findings = findings_of("leaderWorkerSet", &group);
+    assert!(findings.is_empty(), "{findings:?}");
 }

@@ -7,7 +7,7 @@ use gpuc_syntax::tree::Tree;
 use serde_json::Value;
 
 use crate::corpus::cases;
-use crate::golden::examples;
+use crate::support::examples::examples;
 use crate::support::{compile_text, repository};
 
 /// Steps by name, each with its predecessors.
@@ -21,8 +21,8 @@ struct DeliveryVariants {
     argocd: Tree,
 }
 
-/// Every example that is one file and sets no delivery, with every delivery. Notebooks differ: with Argo CD their
-/// secrets are in the file.
+/// Every standalone example that sets no delivery, with every delivery method. Examples with notebooks are omitted,
+/// because with Argo CD the file must set their secrets.
 fn delivery_variants() -> Vec<DeliveryVariants> {
     let examples = examples().into_iter();
     let single = examples.filter(|(_, paths)| paths.len() == 1);
@@ -57,7 +57,7 @@ fn delivery_variants() -> Vec<DeliveryVariants> {
     ways.collect()
 }
 
-/// The order of a script: the order of its lines.
+/// The order of the steps in a script.
 fn script_order(tree: &Tree) -> Order {
     let Some(script) = tree.get("install.sh") else {
         return Order::new();
@@ -75,7 +75,7 @@ fn script_order(tree: &Tree) -> Order {
 
 fn yaml(tree: &Tree, path: &str) -> Value {
     let file = tree.get(path);
-    let file = file.unwrap_or_else(|| panic!("there is no {path}"));
+    let file = file.unwrap_or_else(|| panic!("the tree has no {path}"));
     serde_yaml::from_str(&file.contents).unwrap()
 }
 
@@ -118,7 +118,7 @@ fn flux_order(tree: &Tree, cluster: &str) -> Order {
         let mut waiting = direct(step);
         let mut before = BTreeSet::new();
         while let Some(next) = waiting.pop() {
-            assert_ne!(next, *step, "it waits for itself");
+            assert_ne!(next, *step, "{step} depends on itself");
             waiting.extend(direct(&next));
             before.insert(next);
         }
@@ -157,27 +157,27 @@ fn deliveries_deploy_the_same_objects_in_a_valid_order() {
     {
         let flux = flux_order(&flux, &name);
         waited += flux.values().map(BTreeSet::len).sum::<usize>();
-        for (way, order) in [
+        for (method, order) in [
             ("install.sh", script_order(&script)),
             ("Argo CD", argocd_order(&argocd, &name)),
         ] {
             let steps = |order: &Order| order.keys().cloned().collect::<Vec<_>>();
-            assert_eq!(steps(&order), steps(&flux), "{name}: {way}");
-            // Flux knows the real dependencies; the others may keep a stricter order, and no looser one.
+            assert_eq!(steps(&order), steps(&flux), "{name}: {method}");
+            // Flux has the exact dependencies. The other methods may have a stricter order.
             for (step, before) in &flux {
                 let missing: Vec<_> = before.difference(&order[step]).collect();
                 assert!(
                     missing.is_empty(),
-                    "{name}: {way}: {step} before {missing:?}"
+                    "{name}: {method}: {step} before {missing:?}"
                 );
             }
         }
     }
-    assert!(waited > 0, "nothing waits for anything in any example");
+    assert!(waited > 0, "no example has a dependency");
 }
 
-/// The files of kustomizations, from those registered with a GitOps controller: a kustomization's own, those that it
-/// names, and those that these name in turn.
+/// Collects the files of a kustomization that is registered with a GitOps controller: its own file, the files that it
+/// names, and recursively the files that these name.
 fn collect_synced_files(tree: &Tree, folder: &str, found: &mut BTreeSet<String>) {
     let path = match folder {
         "" => "kustomization.yaml".to_owned(),
@@ -202,7 +202,7 @@ fn collect_synced_files(tree: &Tree, folder: &str, found: &mut BTreeSet<String>)
         }
         let object = yaml(tree, &below);
         for key in ["apiVersion", "kind"] {
-            assert!(object[key].is_string(), "{below} is no manifest");
+            assert!(object[key].is_string(), "{below} is not a manifest");
         }
         assert!(
             object["metadata"]["name"].is_string(),
@@ -228,9 +228,9 @@ fn gitops_sources_exist_and_are_complete() {
         for (tree, folder) in [(&ways.flux, "flux"), (&ways.argocd, "argocd")] {
             let mut found = BTreeSet::new();
             collect_synced_files(tree, "", &mut found);
-            let told: Vec<_> = found.iter().cloned().collect();
+            let synced: Vec<_> = found.iter().cloned().collect();
             let mut folders = BTreeSet::new();
-            let mut waiting = told;
+            let mut waiting = synced;
             while let Some(path) = waiting.pop() {
                 if path.ends_with("kustomization.yaml") {
                     continue;
@@ -258,11 +258,11 @@ fn gitops_sources_exist_and_are_complete() {
                     .extension()
                     .is_some_and(|ends| ends == "yaml")
                     && !path.starts_with("cloud/");
-                // What kustomize or kubectl take by hand, without any tool.
-                let by_hand = path == "manifests/kustomization.yaml";
+                // The user applies this file with kustomize or kubectl, without a GitOps controller.
+                let is_manual = path == "manifests/kustomization.yaml";
                 assert!(
-                    !is_yaml || by_hand || found.contains(path),
-                    "{name}: nothing names {path}"
+                    !is_yaml || is_manual || found.contains(path),
+                    "{name}: no kustomization names {path}"
                 );
                 assert!(
                     !path.starts_with("helm/") && path != "install.sh",
@@ -284,10 +284,10 @@ fn objects_follow_their_crds_and_controllers() {
     }
 }
 
-/// Every object comes after the release that installs its kind and the object that creates its namespace, and every
-/// release after its namespace.
+/// Asserts that every object follows the release that installs its kind and the object that creates its namespace, and
+/// that every release follows its namespace.
 pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
-    let place = |step: &str| plan.steps.iter().position(|it| it.name == step).unwrap();
+    let position = |step: &str| plan.steps.iter().position(|it| it.name == step).unwrap();
     let made = plan
         .objects
         .iter()
@@ -296,7 +296,7 @@ pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
         .map(|it| (it.identity.name.as_str(), &it.component))
         .collect();
     for object in &plan.objects {
-        let own = place(&object.component);
+        let own = position(&object.component);
         let group = object.identity.api_version.split('/').next().unwrap();
         let brings = |groups: &[&str]| groups.contains(&group);
         for release in plan
@@ -305,7 +305,7 @@ pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
             .filter(|it| brings(it.chart.api_groups))
         {
             assert!(
-                place(&release.name) < own,
+                position(&release.name) < own,
                 "{}: {:?}",
                 name,
                 object.identity
@@ -313,19 +313,19 @@ pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
         }
         let space = object.identity.namespace.as_deref();
         if let Some(maker) = space.and_then(|space| made.get(space)) {
-            assert!(place(maker) <= own, "{}: {:?}", name, object.identity);
+            assert!(position(maker) <= own, "{}: {:?}", name, object.identity);
         }
     }
     for release in &plan.releases {
         let maker = made.get(release.namespace.as_str());
         let there = maker.map_or(release.namespace == "kube-system", |maker| {
-            place(maker) < place(&release.name)
+            position(maker) < position(&release.name)
         });
         assert!(there, "{}: {}", name, release.name);
     }
 }
 
-/// The configuration of a GitOps controller keeps the order of the steps and has no cycles.
+/// Asserts that the configuration of a GitOps controller keeps the order of the steps and has no cycles.
 pub(crate) fn assert_controller_keeps_order(tool: &str, cluster: &str, tree: &Tree, plan: &Plan) {
     let order = match tool {
         "flux" => flux_order(tree, cluster),
@@ -348,10 +348,10 @@ pub(crate) fn assert_controller_keeps_order(tool: &str, cluster: &str, tree: &Tr
 }
 
 #[test]
-fn namespaces_are_kept_by_the_detached_controller() {
+fn detached_controller_keeps_namespaces() {
     let mut seen = 0;
-    for way in delivery_variants() {
-        for tree in [&way.flux, &way.argocd] {
+    for method in delivery_variants() {
+        for tree in [&method.flux, &method.argocd] {
             let namespaces = tree
                 .files()
                 .filter(|(path, _)| path.contains("/namespace-"));
@@ -367,5 +367,5 @@ fn namespaces_are_kept_by_the_detached_controller() {
             }
         }
     }
-    assert!(seen > 0, "some tree has a namespace");
+    assert!(seen > 0, "no tree has a namespace");
 }

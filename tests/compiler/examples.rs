@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::golden::examples;
+use crate::support::examples::examples;
 use crate::support::{compile_text, expect_file, repository};
 
 const README: &str = "examples/README.md";
@@ -26,7 +26,7 @@ fn examples_are_listed() {
 #[test]
 fn shown_findings_are_current() {
     let text = readme();
-    let mut wanted = String::new();
+    let mut expected = String::new();
     let mut file = "";
     for part in text.split_inclusive("\n```\n") {
         if let Some((_, yaml)) = part.split_once("```yaml\n") {
@@ -35,11 +35,11 @@ fn shown_findings_are_current() {
         match part.split_once(PROMPT) {
             Some((before, _)) => {
                 let found = compile_text(file).text();
-                wanted.extend([before, PROMPT, found.trim_end(), "\n```\n"]);
+                expected.extend([before, PROMPT, found.trim_end(), "\n```\n"]);
             }
-            None => wanted += part,
+            None => expected += part,
         }
     }
-    assert!(wanted.contains(PROMPT), "no findings are shown");
-    expect_file(README, &wanted);
+    assert!(expected.contains(PROMPT), "no findings are shown");
+    expect_file(README, &expected);
 }

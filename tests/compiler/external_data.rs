@@ -21,14 +21,14 @@ pub(crate) const CLOUD_OFFLINE: &str = "GPUC_CLOUD_OFFLINE";
 /// A Python with the packages that `.ci/setup-python` installs.
 pub(crate) const PYTHON: &str = "GPUC_PYTHON";
 
-/// The value of a variable. Panics if it is not set: a selected test must not seem to pass without its dependencies.
+/// The value of a variable. Panics if it is not set, because a selected test must not pass without its dependencies.
 pub(crate) fn path(variable: &str) -> PathBuf {
     let value = std::env::var_os(variable).filter(|value| !value.is_empty());
     let value = value.unwrap_or_else(|| panic!("{variable} is not set: see tests/README.md"));
     let path = PathBuf::from(value);
     assert!(
         path.exists(),
-        "{variable} names {}, which is not there",
+        "{variable} names {}, which does not exist",
         path.display()
     );
     path
@@ -45,8 +45,8 @@ pub(crate) fn json(variable: &str, file: &str) -> Value {
     serde_json::from_str(&text(variable, file)).unwrap()
 }
 
-/// Runs one of `tests/compiler/python/` on a JSON value; it answers with another. One start for a whole batch, because
-/// the programs behind take seconds to start.
+/// Runs a script in `tests/compiler/python/` with a JSON value as input, and returns its JSON output. One run handles a
+/// whole batch, because the CLIs behind it take seconds to start.
 pub(crate) fn python(interpreter: &str, script: &str, input: &Value) -> Value {
     let script = repository().join("tests/compiler/python").join(script);
     let mut child = Command::new(interpreter)
@@ -58,7 +58,7 @@ pub(crate) fn python(interpreter: &str, script: &str, input: &Value) -> Value {
         .unwrap_or_else(|error| panic!("{interpreter}: {error}"));
     let mut stdin = child.stdin.take().unwrap();
     let input = serde_json::to_vec(input).unwrap();
-    // Written in parallel with the reading, so that neither waits for the other with a full pipe.
+    // Writing and reading must be concurrent, because each blocks when its pipe is full.
     let writer = std::thread::spawn(move || stdin.write_all(&input));
     let output = child.wait_with_output().unwrap();
     let written = writer.join().unwrap();

@@ -2,7 +2,7 @@
 
 use crate::support::compile_text;
 
-/// A cluster of this name, with this `gitops`.
+/// A cluster with this name and this value of `gitops`.
 fn cluster(name: &str, gitops: &str) -> String {
     format!(
         "apiVersion: gpuc.dev/v1alpha1
@@ -18,7 +18,7 @@ gitops: {gitops}
     )
 }
 
-/// What is found of this code among clusters.
+/// The messages of the findings with this code for several clusters.
 fn findings_among(code: &str, clusters: &[String]) -> Vec<String> {
     let outcome = compile_text(&clusters.join("---\n"));
     let of_code = outcome.findings.iter().filter(|it| it.code.id == code);
@@ -38,24 +38,24 @@ fn names_in_one_argo_cd_are_distinct() {
     let found = |clusters: &[String]| findings_among("GPUC2902", clusters);
     let elsewhere = ", cluster: x";
     let kueue = "the Application `ml-kueue` would exist for two clusters in one Argo CD";
-    // The cluster that Argo CD runs in, and another one that it deploys to.
+    // Argo CD runs in the first cluster of each pair, or in another cluster.
     for (hub, other) in [("", elsewhere), (elsewhere, ""), (elsewhere, elsewhere)] {
         let of = |one: &str, another: &str| found(&[argocd(one, hub), argocd(another, other)]);
         assert_eq!(of("ml", "ml-kueue").len(), 1);
         assert_eq!(of("ml-kueue", "ml").len(), 1);
         assert!(of("ml", "lm").is_empty());
-        // Its root is not called `ml-kueue-root`, so that these are no pair.
+        // The root Application of `ml` is `ml-root`, so that `ml-other` does not collide with it.
         assert!(of("ml", "ml-other").is_empty());
     }
     let both = found(&[argocd("ml", elsewhere), argocd("ml-kueue", elsewhere)]);
     assert_eq!(both, [kueue]);
-    // An Argo CD in each of them.
+    // Each cluster has its own Argo CD.
     assert!(found(&[argocd("ml", ""), argocd("ml-kueue", "")]).is_empty());
     let namespaced = argocd("ml-kueue", ", cluster: x, namespace: other");
     assert!(found(&[argocd("ml", elsewhere), namespaced]).is_empty());
-    // Clusters of one name are one finding.
+    // Clusters with equal names have another finding.
     assert!(found(&[argocd("ml", elsewhere), argocd("ml", elsewhere)]).is_empty());
-    // Each that collides with another is reported.
+    // Each collision is reported.
     let three = ["ml", "ml-root", "ml-kueue"].map(|name| argocd(name, elsewhere));
     assert_eq!(found(&three).len(), 2);
 }

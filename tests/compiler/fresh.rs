@@ -29,8 +29,8 @@ fn why_schema_is_current() {
 #[test]
 fn codes_page_is_current() {
     let mut page = String::from(
-        "# Findings\n\nEvery finding of gpuc, by number. `gpuc explain NAME` prints one of these pages. This file is \
-         generated.\n",
+        "# Findings\n\nEvery finding of gpuc, by number. `gpuc explain` lists all of them, and `gpuc explain NAME` prints one of \
+         these\npages. This file is generated.\n",
     );
     for code in gpuc::codes() {
         let (id, name, word) = (code.id, code.name, code.severity.as_str());
@@ -65,7 +65,7 @@ fn command_reference_is_current() {
         assert!(output.status.success(), "gpuc {command} --help fails");
         String::from_utf8(output.stdout).unwrap()
     };
-    // Lines of the list of commands are indented by two spaces, their continuations by more.
+    // Commands are indented by two spaces, and their continuation lines by more.
     let overview = help("");
     let commands = overview
         .lines()

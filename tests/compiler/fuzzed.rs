@@ -1,4 +1,4 @@
-//! Replays what the fuzzers found worth keeping: their corpus, and every input that once broke a promise.
+//! Replays the fuzzers' corpus and every input that once violated an invariant.
 //!
 //! The default tests replay a sample.
 
@@ -10,11 +10,11 @@ use crate::support::repository;
 #[path = "../../fuzz/promises.rs"]
 pub(crate) mod promises;
 
-/// The default tests replay one of this number of inputs.
+/// The default tests replay one in this many inputs.
 const ONE_IN: u64 = 8;
 
 /// Replays about one in `n` inputs of a folder.
-fn replay(folder: &str, promise: fn(&[u8]), n: u64) {
+fn replay(folder: &str, check: fn(&[u8]), n: u64) {
     let folder = repository().join(folder);
     let entries = std::fs::read_dir(&folder).unwrap();
     let paths = entries.map(|entry| entry.unwrap().path());
@@ -25,7 +25,7 @@ fn replay(folder: &str, promise: fn(&[u8]), n: u64) {
     assert!(!paths.is_empty(), "{} is empty", folder.display());
     paths.par_iter().for_each(|path| {
         let bytes = std::fs::read(path).unwrap();
-        let kept = std::panic::catch_unwind(|| promise(&bytes));
+        let kept = std::panic::catch_unwind(|| check(&bytes));
         assert!(kept.is_ok(), "{} breaks a promise", path.display());
     });
 }

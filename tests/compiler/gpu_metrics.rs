@@ -9,7 +9,7 @@ use crate::support::compile_text;
 
 /// The alerts and recorded series of each pool of A30s: full GPUs, MIG devices, and MIG devices next to a full GPU.
 fn alerts_and_series_by_pool(exporter: &str) -> BTreeMap<String, BTreeSet<String>> {
-    let cut = "layout: [{profile: 1g.6gb, count: 4}]";
+    let mig_layout = "layout: [{profile: 1g.6gb, count: 4}]";
     let outcome = compile_text(&format!(
         "
 apiVersion: gpuc.dev/v1alpha1
@@ -25,30 +25,30 @@ nodePools:
     hosts: [b]
     nodes: {{count: 1}}
     gpu: {{model: A30, perNode: 2}}
-    sharing: {{mig: {{strategy: mixed, perGpu: [{{{cut}}}]}}}}
+    sharing: {{mig: {{strategy: mixed, perGpu: [{{{mig_layout}}}]}}}}
   - name: half
     hosts: [c]
     nodes: {{count: 1}}
     gpu: {{model: A30, perNode: 2}}
-    sharing: {{mig: {{strategy: mixed, perGpu: [{{gpus: '0', {cut}}}]}}}}
+    sharing: {{mig: {{strategy: mixed, perGpu: [{{gpus: '0', {mig_layout}}}]}}}}
 "
     ));
     let plan = outcome.compilations[0].plan.as_ref();
     let plan = plan.unwrap_or_else(|| panic!("{}", outcome.text()));
-    let mut told: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
+    let mut metrics: BTreeMap<_, BTreeSet<_>> = BTreeMap::new();
     for (pool, rule) in rules(plan) {
         let name = rule["alert"].as_str().or(rule["record"].as_str()).unwrap();
         let pool = pool.unwrap_or_default();
-        told.entry(pool).or_default().insert(name.to_owned());
+        metrics.entry(pool).or_default().insert(name.to_owned());
     }
-    told
+    metrics
 }
 
 #[test]
 fn idle_mig_devices_are_reported_if_measured() {
     let told_of = |exporter: &str, what: &str| {
-        let told = alerts_and_series_by_pool(exporter);
-        ["whole", "cut", "half"].map(|pool| told[pool].contains(what))
+        let metrics = alerts_and_series_by_pool(exporter);
+        ["whole", "cut", "half"].map(|pool| metrics[pool].contains(what))
     };
     for what in ["GpuIdle", "gpuc:gpu_utilization_ratio"] {
         assert_eq!(told_of("dcgm", what), [true, true, true], "{what}");

@@ -1,7 +1,7 @@
-//! The script for hosts on premises stops on a host that is not the pool's, before it looks at anything else.
+//! The script for on-premises hosts stops on a host of another pool before any other check.
 //!
-//! Root, the host's name and its machine are stand-ins. No machine of this architecture is in any pool, so that a
-//! script that continues stops at the next check and changes nothing, whoever runs the test.
+//! Root, the host name and the machine are fakes. No pool has machines of the fake architecture. A script that
+//! continues therefore stops at the next check and changes nothing on the machine that runs the test.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What the script says on a host of this name. It must stop.
+/// Runs the script on a host with this name, asserts that it stops, and returns its output.
 fn run_on_host(hostname: &str, flags: &[&str]) -> String {
     let folder = TempDir::new().unwrap();
     let program = |name: &str, answer: &str| {

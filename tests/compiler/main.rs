@@ -27,7 +27,6 @@ mod external_data;
 mod fleets;
 mod fresh;
 mod fuzzed;
-mod golden;
 mod gpu_metrics;
 mod graphs;
 mod hosts;

@@ -1,14 +1,13 @@
-//! The option matrix: which ways to get a driver, an advertiser and shares go together, cell by cell.
+//! The option matrix: which drivers, advertisers and sharing methods can be combined.
 //!
-//! `golden/matrix.txt` has a line for each cell: it builds, or the names of what refuses it. A line that changes is a
-//! claim about every user with that combination, and wants to be read.
+//! `golden/matrix.txt` has a line for each cell: it builds, or the names of the findings that reject it. A changed line
+//! affects every user with that combination: review it.
 //!
-//! Each cell that builds is built again with every way to watch its GPUs, each with another delivery:
-//! nine combinations, which three cells one after the other go through. Only a verdict that is another then has a line
-//! of its own, below that of the cell.
+//! Each cell that builds is built again with every monitoring setting, each with a delivery method. Three consecutive
+//! cells cover all nine combinations. Only a different verdict has its own line, below the line of the cell.
 //!
-//! The default test checks a sample of the cells and the list of all cells. The exhaustive test, and the default test
-//! with `UPDATE_EXPECT=1`, check every cell.
+//! The default test checks a sample of the cells and the list of all cells. The exhaustive test checks every cell. With
+//! `UPDATE_EXPECT=1` the default test does too.
 
 use std::fmt::Write;
 
@@ -17,14 +16,14 @@ use gpuc_syntax::diag::Severity;
 use rayon::prelude::*;
 
 use crate::sample;
-use crate::support::{blessing, compile_text, expect_file, repository};
+use crate::support::{compile_text, expect_file, repository, updates_expectations};
 
 /// A cloud with one pool of A100s, and the YAML for the cells of its column.
 struct Column {
-    /// The cloud, by the key it has in the file.
+    /// The cloud's key in the file.
     key: &'static str,
-    /// `cloud`.
-    place: &'static str,
+    /// The value of `cloud`.
+    cloud: &'static str,
     /// The pool, without its operating system, sharing and stack.
     pool: &'static str,
     /// The MIG geometry for `single`: MIG devices of one profile.
@@ -36,14 +35,14 @@ struct Column {
 const COLUMNS: &[Column] = &[
     Column {
         key: "aws",
-        place: r#"aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}"#,
+        cloud: r#"aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}"#,
         pool: "machine: p4d.24xlarge",
         single: "{profile: 1g.5gb, count: 7}",
         mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
     },
     Column {
         key: "azure",
-        place: "azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, \
+        cloud: "azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus, \
                 cluster: {existing: {}}}",
         pool: "machine: Standard_NC24ads_A100_v4",
         single: "{profile: 1g.10gb, count: 7}",
@@ -51,21 +50,21 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         key: "gcp",
-        place: "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+        cloud: "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
         pool: "machine: a2-highgpu-1g",
         single: "{profile: 1g.5gb, count: 7}",
         mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
     },
     Column {
         key: "onPrem",
-        place: "onPrem: {context: lab}",
+        cloud: "onPrem: {context: lab}",
         pool: "gpu: {model: a100-sxm4-40gb, perNode: 2}, hosts: [node-1]",
         single: "{profile: 1g.5gb, count: 7}",
         mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
     },
 ];
 
-/// The component that advertises the GPUs; `dra` where they are allocated through DRA.
+/// The component that advertises the GPUs, or `dra` if they are allocated through DRA.
 const PLUGINS: &[&str] = &["gpuc", "nvidia", "operator", "cloud", "dra"];
 
 const DRIVERS: &[&str] = &["default", "preinstalled", "operator", "daemonSet", "host"];
@@ -135,7 +134,7 @@ fn builds_before<T: AsRef<str>>(verdicts: &[T]) -> Vec<usize> {
     counts.collect()
 }
 
-/// The lines of a cell.
+/// The lines for a cell.
 fn row(cell: &Cell, verdict: &str, built: usize) -> String {
     let mut lines = format!("{}: {verdict}\n", cell.name);
     if verdict.starts_with("builds") {
@@ -147,7 +146,7 @@ fn row(cell: &Cell, verdict: &str, built: usize) -> String {
 /// One cell for each verdict of a cloud, and one for each advertiser and sharing method of a cloud.
 #[test]
 fn sampled_combinations_match_the_table() {
-    if blessing() {
+    if updates_expectations() {
         needs_minutes_all_combinations_match_the_table();
         return;
     }
@@ -209,7 +208,7 @@ const MONITORING: &[(&str, &str)] = &[
     ),
 ];
 
-/// The delivery, by the keyword in the table.
+/// The delivery methods, by their keyword in the table.
 const GITOPS: &[(&str, &str)] = &[
     ("none", ""),
     (
@@ -222,8 +221,8 @@ const GITOPS: &[(&str, &str)] = &[
     ),
 ];
 
-/// The ways to watch with which a cell has another verdict than without, each with a delivery, which is
-/// another in the next cell that builds.
+/// The monitoring settings that change the verdict of a cell. Each is combined with a delivery method, which differs in
+/// the next cell that builds.
 fn monitoring_exceptions(text: &str, alone: &str, built: usize) -> String {
     let mut lines = String::new();
     let ways: Vec<_> = MONITORING.iter().enumerate().collect();
@@ -277,15 +276,15 @@ impl Column {
             "mig-single" => mig("single", self.single),
             _ => mig("mixed", self.mixed),
         };
-        let (place, pool) = (self.place, self.pool);
-        // AKS has this image for one version alone.
+        let (cloud, pool) = (self.cloud, self.pool);
+        // AKS has this image for one Kubernetes version only.
         let version = match family {
             "Ubuntu2204" if self.key == "azure" => "1.33",
             _ => "1.34",
         };
         format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"{version}\"}}\ncloud:\n  {place}\n\
+             kubernetes: {{version: \"{version}\"}}\ncloud:\n  {cloud}\n\
              stack: {{{plugin}{driver}{image}}}\nnodePools:\n  \
              - {{name: system, {}nodes: {{count: 1}}}}\n  \
              - {{name: gpu, {pool}, nodes: {{count: 1}}, os: {{family: {family}}}, sharing: {sharing}}}\n",

@@ -12,7 +12,7 @@ use serde_json::Value;
 use crate::corpus::cases;
 use crate::support::compile_text;
 
-/// Every selector of an expression.
+/// Every selector in an expression.
 fn selectors(expression: &Expr) -> Vec<VectorSelector> {
     match expression {
         Expr::VectorSelector(it) => vec![it.clone()],
@@ -42,7 +42,7 @@ fn label_matcher_value(selector: &VectorSelector, label: &str) -> Option<String>
     matchers.next().map(|it| it.value.clone())
 }
 
-/// The rules of a plan, with the pool that their object is about.
+/// The rules of a plan, each with the pool of its object.
 pub(crate) fn rules(plan: &Plan) -> Vec<(Option<String>, Value)> {
     let objects = plan.objects.iter();
     let objects = objects.filter(|object| object.identity.kind == "PrometheusRule");
@@ -76,7 +76,7 @@ fn dashboards(plan: &Plan) -> Vec<Value> {
     texts.collect()
 }
 
-/// The queries of a dashboard, with values in place of its variables.
+/// The queries of a dashboard, with values for its variables.
 fn queries(dashboard: &Value) -> Vec<String> {
     let panels = dashboard["panels"].as_array().unwrap().iter();
     let targets = panels.flat_map(|panel| panel["targets"].as_array().cloned().unwrap_or_default());
@@ -107,7 +107,8 @@ struct ExportedMetrics {
 }
 
 impl ExportedMetrics {
-    /// For dcgm-exporter, its list; for gpuc-runtime, its metrics, without GPU metrics if they are disabled.
+    /// For dcgm-exporter, the metrics in its list. For gpuc-runtime, its metrics, without GPU metrics if these are
+    /// disabled.
     fn exported_by_pool(plan: &Plan, pool: &str) -> Self {
         let mut names = BTreeSet::new();
         let release = plan
@@ -140,7 +141,7 @@ impl ExportedMetrics {
             assert_eq!(
                 measures,
                 list.is_none(),
-                "the GPUs of {pool} are measured once"
+                "the GPUs of {pool} are measured twice"
             );
             let of_runtime = METRICS
                 .iter()
@@ -152,7 +153,7 @@ impl ExportedMetrics {
     }
 }
 
-/// Metrics that every exporter has.
+/// The metrics of every exporter.
 fn common_metrics() -> BTreeSet<String> {
     let metrics = METRICS.iter().filter(|metric| {
         let exporters = metric.exporters;
@@ -187,7 +188,7 @@ fn queried_metrics_are_exported() {
                 }
                 let pool = pool
                     .as_ref()
-                    .unwrap_or_else(|| panic!("{whole} reads {name} of no pool"));
+                    .unwrap_or_else(|| panic!("{whole} reads {name}, but no pool exports it"));
                 assert_eq!(
                     label_matcher_value(&selector, "pool").as_ref(),
                     Some(pool),
@@ -195,7 +196,7 @@ fn queried_metrics_are_exported() {
                 );
                 assert!(
                     exported[pool].names.contains(&name),
-                    "{whole}: no exporter of {name} there"
+                    "{whole}: an exporter does not export {name}"
                 );
                 read.entry(exported.get_key_value(pool).unwrap().0)
                     .or_default()
@@ -221,7 +222,7 @@ fn queried_metrics_are_exported() {
                 }
             }
         }
-        // Every metric that dcgm-exporter is configured to export is read.
+        // Every metric that dcgm-exporter is configured to export is used.
         for (pool, exported) in &exported {
             let dcgm = exported.names.iter().filter(|_| {
                 plan.releases
@@ -234,7 +235,7 @@ fn queried_metrics_are_exported() {
                 .collect();
             assert!(
                 unread.is_empty(),
-                "{}: {pool} exports {unread:?}, which nothing reads",
+                "{}: {pool} exports {unread:?}, which no query uses",
                 case.name
             );
         }
@@ -245,7 +246,7 @@ fn queried_metrics_are_exported() {
     );
 }
 
-/// A series that is recorded has the labels that its documentation tells, in every pool.
+/// A recorded series has its documented labels in every pool.
 #[test]
 fn recorded_series_have_their_labels() {
     for case in cases() {
@@ -262,7 +263,8 @@ fn recorded_series_have_their_labels() {
     }
 }
 
-/// A second exporter on a node would double every sum; one without tolerations would measure nothing.
+/// With two exporters on a node, every sum would be doubled. An exporter without tolerations would not run on tainted
+/// nodes.
 #[test]
 fn exporters_run_on_their_pool() {
     let mut seen = 0;
@@ -287,7 +289,7 @@ fn exporters_run_on_their_pool() {
                 case.name,
                 release.name
             );
-            // SYS_ADMIN for profiling, and for nothing else.
+            // The exporter has SYS_ADMIN only for profiling metrics.
             let profiles = values["customMetrics"]
                 .as_str()
                 .unwrap()
@@ -304,7 +306,7 @@ fn exporters_run_on_their_pool() {
             }
         }
     }
-    assert!(seen > 5, "only {seen} releases were looked at");
+    assert!(seen > 5, "only {seen} releases were checked");
 }
 
 #[test]
@@ -315,10 +317,7 @@ fn dashboards_match_the_grid_of_grafana() {
             let uid = dashboard["uid"].as_str().unwrap().to_owned();
             check_dashboard(&dashboard);
             let first = uids.entry(uid).or_insert_with(|| dashboard.clone());
-            assert_eq!(
-                *first, dashboard,
-                "a dashboard is the same for every cluster"
-            );
+            assert_eq!(*first, dashboard, "the dashboard differs between clusters");
         }
     }
     let uids: Vec<_> = uids.into_keys().collect();
@@ -340,7 +339,7 @@ fn check_dashboard(dashboard: &Value) {
     for panel in dashboard["panels"].as_array().unwrap() {
         assert!(
             ids.insert(panel["id"].as_u64().unwrap()),
-            "{uid}: an id twice"
+            "{uid}: duplicate id"
         );
         let place = |key: &str| panel["gridPos"][key].as_u64().unwrap();
         assert!(
@@ -352,7 +351,7 @@ fn check_dashboard(dashboard: &Value) {
             for y in place("y")..place("y") + place("h") {
                 assert!(
                     taken.insert((x, y)),
-                    "{uid}: {} lies on another panel",
+                    "{uid}: {} overlaps another panel",
                     panel["title"]
                 );
             }
@@ -390,10 +389,10 @@ fn check_dashboard(dashboard: &Value) {
                 let built_in = ["__rate_interval", "__range"].contains(&name.as_str());
                 assert!(
                     built_in || variables.contains(&name.as_str()),
-                    "{uid}: ${name} is no variable"
+                    "{uid}: unknown variable ${name}"
                 );
             }
-            // A legend names labels that the query leaves over.
+            // A legend uses only labels that the query keeps.
             let legend = target["legendFormat"].as_str().unwrap();
             for label in legend
                 .split("{{")
@@ -430,9 +429,12 @@ fn dra_pools_are_monitored_by_quota() {
     let mut quotas = 0;
     for (_, rule) in &rules {
         let expression = rule["expr"].as_str().unwrap();
-        // An empty matcher picks what has no such label.
+        // An empty matcher selects series without the label.
         assert!(!expression.contains("resource=~\"\""), "{expression}");
-        assert_ne!(rule["alert"], "GpuUnhealthy", "nothing is counted");
+        assert_ne!(
+            rule["alert"], "GpuUnhealthy",
+            "DRA pools have no count of unhealthy GPUs"
+        );
         if rule["alert"] == "GpuQuotaNearlyUsed" {
             quotas += 1;
             let class = r"gpu\\.gpuc\\.dev\\.deviceclass\\.resource\\.k8s\\.io/devices";
@@ -463,9 +465,9 @@ fn disabled_alerts_are_absent() {
     };
     let all = names("{}");
     let some = names("{disabled: [GpuIdle, GpuXid, GpuXidFatal]}");
-    let gone: Vec<_> = all.difference(&some).map(String::as_str).collect();
-    assert_eq!(gone, ["GpuIdle", "GpuXid", "GpuXidFatal"]);
-    // Without a threshold there is no alert for power, and NVIDIA's plugin has no metrics of gpuc-runtime's.
+    let removed: Vec<_> = all.difference(&some).map(String::as_str).collect();
+    assert_eq!(removed, ["GpuIdle", "GpuXid", "GpuXidFatal"]);
+    // GpuPowerHigh needs a threshold, and GpuHealthUnwatched needs gpuc-runtime instead of NVIDIA's plugin.
     assert!(!all.contains("GpuPowerHigh") && !all.contains("GpuHealthUnwatched"));
     let wrong = compile_text(&text("{disabled: [GpuIdel]}"));
     assert!(

@@ -1,4 +1,4 @@
-//! The real `gcloud`, without a network: every command is accepted, and created resources read back as desired.
+//! The real `gcloud`, without a network: it accepts every command, and created resources have the desired values.
 
 use serde_json::json;
 
@@ -14,15 +14,15 @@ fn commands_are_accepted_and_show_the_desired_values() {
             "labels": {"theirs.dev/zone": "left"},
             "taints": [{"key": "theirs", "effect": "NO_EXECUTE"}],
         },
-        // The mark of `extra`: where nothing is wanted, nothing is left.
+        // `gpuc-labels` records the ownership of `extra`. A step that desires no labels removes `extra`.
         "resourceLabels": {"extra": "a", "gpuc-labels": "yde5di"},
         "locations": ["us-central1-a", "us-central1-b"],
         "currentMasterVersion": "1.34.1-gke.100",
     });
     let steps = cli_steps("gcloud", &[observed]);
     let refused = "gcloud container node-pools update n --num-nodes=1";
-    let asked = driver_input(&steps, &refused.split(' ').collect::<Vec<_>>());
-    // gcloud includes its own libraries; any Python 3 that it supports reads them.
-    let answers = external_data::python("python3", "gcloud.py", &asked);
+    let input = driver_input(&steps, &refused.split(' ').collect::<Vec<_>>());
+    // gcloud contains its libraries, so that any supported Python 3 can import them.
+    let answers = external_data::python("python3", "gcloud.py", &input);
     assert_results(&steps, &answers);
 }

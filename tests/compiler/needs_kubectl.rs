@@ -1,4 +1,4 @@
-//! `kubectl kustomize` builds the manifests of every cluster to exactly the expected objects.
+//! `kubectl kustomize` builds exactly the expected objects from the manifests of every cluster.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use crate::corpus::{Case, cases};
 
-/// The folders that Flux or Argo CD is configured with, and the cluster's own, build; to what stands in them alone.
+/// Every folder that Flux or Argo CD syncs builds to exactly its own objects, and so does the cluster's folder.
 #[test]
 #[ignore = "needs kubectl"]
 fn synced_folders_build_with_kustomize() {
@@ -62,7 +62,7 @@ fn kustomize_output_is_as_expected() {
             seen.entry(key).or_insert((case, meant));
         }
     }
-    // The programs run side by side: each waits more than it works.
+    // kubectl spends most of its time waiting, so that two runs in parallel are faster.
     let cases: Vec<_> = seen.into_values().collect();
     let wrong: Vec<String> = std::thread::scope(|scope| {
         let (left, right) = cases.split_at(cases.len() / 2);

@@ -1,4 +1,4 @@
-//! Alerts fire when they must and at no other time, according to Prometheus' own evaluation on sample series.
+//! Alerts fire only when they must, according to Prometheus' evaluation of sample series.
 //!
 //! `promtool/*.yaml` contain the series and the expected alerts, in promtool's format. Annotations are omitted from
 //! these rules; `promtool check rules` checks their templates.
@@ -63,7 +63,7 @@ fn alerts_fire_when_expected() {
     }
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), &groups);
-    // How often each alert is seen to fire, and not to.
+    // For each alert, the number of expectations that it fires and that it does not.
     let mut seen: BTreeMap<String, (u32, u32)> = BTreeMap::new();
     for (name, text) in files.iter().filter(|(name, _)| *name != "gpu-cluster.yaml") {
         fs::write(folder.path().join(name), text).unwrap();
@@ -89,7 +89,7 @@ fn alerts_fire_when_expected() {
                 counts.1 += 1;
             }
         }
-        // A test that expects something else has to fail.
+        // A test with a wrong expectation must fail.
         let wrong = text
             .replacen("eval_time: 20m", "eval_time: 1m", 1)
             .replacen("eval_time: 30m", "eval_time: 1m", 1);
@@ -104,7 +104,7 @@ fn alerts_fire_when_expected() {
         let counts = seen.get(&format!("{name:?}")).copied().unwrap_or_default();
         assert!(
             counts.0 > 0 && counts.1 > 0,
-            "{name:?} is seen to fire and not to: {counts:?}"
+            "{name:?} must have samples that fire and samples that do not: {counts:?}"
         );
     }
     let known = AlertName::ALL.iter().map(|name| format!("{name:?}"));
@@ -124,8 +124,8 @@ fn rules_are_valid() {
         }
         checked += 1;
         write(folder.path(), &groups);
-        let said = promtool(folder.path(), &["check", "rules", "rules.yaml"]);
-        said.unwrap_or_else(|error| panic!("{}:\n{error}", case.name));
+        let output = promtool(folder.path(), &["check", "rules", "rules.yaml"]);
+        output.unwrap_or_else(|error| panic!("{}:\n{error}", case.name));
     }
     assert!(checked > 3, "only {checked} clusters have rules");
     let wrong = json!([{"name": "a", "rules": [{"alert": "A", "expr": "up", "annotations": {"b": "{{ $labels.c"}}]}]);

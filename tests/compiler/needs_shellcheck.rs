@@ -1,12 +1,12 @@
-//! `shellcheck` reports nothing for the scripts, not even style.
+//! `shellcheck` reports nothing for the scripts, at any severity including style.
 
 use std::fs;
 use std::process::Command;
 
 use tempfile::TempDir;
 
-use crate::golden::compiled_examples;
 use crate::needs_shell::clusters;
+use crate::support::examples::compiled_examples;
 use crate::support::{Outcome, compile_text};
 
 #[test]
@@ -41,10 +41,10 @@ fn scripts_are_clean() {
         .args(&scripts)
         .output();
     let run = run.expect("this test needs shellcheck");
-    let said = String::from_utf8_lossy(&run.stdout);
+    let output = String::from_utf8_lossy(&run.stdout);
     assert!(
         run.status.success(),
-        "{said}{}",
+        "{output}{}",
         String::from_utf8_lossy(&run.stderr)
     );
 }

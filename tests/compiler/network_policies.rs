@@ -9,13 +9,13 @@ use crate::corpus::cases;
 
 /// Whether a selector, which has only `matchLabels`, selects pods with these labels.
 fn selects(selector: &Value, labels: &Value) -> bool {
-    let wanted = selector["matchLabels"].as_object().unwrap();
-    !wanted.is_empty() && wanted.iter().all(|(key, value)| labels[key] == *value)
+    let expected = selector["matchLabels"].as_object().unwrap();
+    !expected.is_empty() && expected.iter().all(|(key, value)| labels[key] == *value)
 }
 
-/// The exporters' pods, each with its namespace and labels: those of this tree from its manifests, the charts' as
-/// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/_helpers.tpl` and NVIDIA/gpu-operator@v26.7.0
-/// `assets/state-dcgm-exporter/0900_daemonset.yaml` label them.
+/// The exporters' pods, each with its namespace and labels. gpuc's own pods have the labels in their manifests. The
+/// charts' pods have the labels of NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/_helpers.tpl` and
+/// NVIDIA/gpu-operator@v26.7.0 `assets/state-dcgm-exporter/0900_daemonset.yaml`.
 fn exporter_pods(plan: &Plan) -> Vec<(String, Value)> {
     let objects = plan.objects.iter();
     let daemon_sets = objects.filter(|it| it.identity.kind == "DaemonSet");
@@ -27,7 +27,7 @@ fn exporter_pods(plan: &Plan) -> Vec<(String, Value)> {
             let mut ports = containers.filter_map(|it| it["ports"].as_array()).flatten();
             let namespace = object.identity.namespace.clone().unwrap();
             let exports = ports.any(|port| port["name"] == "metrics");
-            // No policy reaches a pod in the network of its host.
+            // Network policies do not apply to pods in the host network.
             assert!(!exports || template["spec"]["hostNetwork"] != true);
             exports.then(|| (namespace, template["metadata"]["labels"].clone()))
         })
@@ -60,11 +60,11 @@ fn only_prometheus_can_reach_exporters() {
             let objects = objects.filter(move |it| it.identity.kind == kind);
             objects.map(|it| serde_json::to_value(&it.node).unwrap())
         };
-        // Those of teams are about their own pods.
+        // The policies of teams select only the teams' pods.
         let of_team = |policy: &Value| policy["metadata"]["labels"].get("gpuc.dev/team").is_some();
         let policies = of_kind("NetworkPolicy").filter(|it| !of_team(it));
         let policies: Vec<_> = policies.collect();
-        let watched = of_kind("PodMonitor").next().is_some();
+        let is_monitored = of_kind("PodMonitor").next().is_some();
         let mut idle = policies.clone();
         for (namespace, labels) in exporter_pods(plan) {
             let mut reaching = policies.iter().filter(|policy| {
@@ -74,7 +74,7 @@ fn only_prometheus_can_reach_exporters() {
             let policy = reaching.next();
             assert_eq!(
                 policy.is_some(),
-                watched,
+                is_monitored,
                 "{}: {namespace} {labels}",
                 case.name
             );
@@ -91,18 +91,18 @@ fn only_prometheus_can_reach_exporters() {
             let prometheus = serde_json::json!({"app.kubernetes.io/name": "prometheus"});
             assert!(selects(&from[0]["podSelector"], &prometheus));
             let mut releases = plan.releases.iter();
-            let ours = releases.find(|it| it.chart.name == "kube-prometheus-stack");
-            let wanted = match ours {
+            let prometheus = releases.find(|it| it.chart.name == "kube-prometheus-stack");
+            let expected = match prometheus {
                 Some(it) => serde_json::json!({
                     "matchLabels": {"kubernetes.io/metadata.name": it.namespace}
                 }),
-                // No pod in a team's namespace can pose as Prometheus with a label.
+                // A pod in a team's namespace cannot pass as Prometheus by setting a label.
                 None => serde_json::json!({
                     "matchExpressions": [{"key": "gpuc.dev/team", "operator": "DoesNotExist"}]
                 }),
             };
-            assert_eq!(from[0]["namespaceSelector"], wanted, "{}", case.name);
-            reached.insert((namespace, ours.is_some()));
+            assert_eq!(from[0]["namespaceSelector"], expected, "{}", case.name);
+            reached.insert((namespace, prometheus.is_some()));
         }
         assert_eq!(
             idle,
@@ -111,7 +111,7 @@ fn only_prometheus_can_reach_exporters() {
             case.name
         );
     }
-    // Each of the three exporters, and both kinds of Prometheus.
+    // The corpus covers each of the three exporters and both installations of Prometheus.
     for prefix in ["dcgm-exporter-", "gpu-operator", "gpuc-system"] {
         let mut reached = reached.iter();
         assert!(reached.any(|(it, _)| it.starts_with(prefix)), "{prefix}");

@@ -1,5 +1,5 @@
-//! The number ranges of the JSON Schema are enforced: the next lower and higher numbers are rejected at their location,
-//! and the message contains the range.
+//! The number ranges of the JSON Schema are enforced. The next lower and higher numbers are rejected at their location,
+//! with a message that contains the range.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,8 +14,8 @@ struct Number<'s> {
     /// The JSON pointer of the schema, for messages: `$defs/NodePool/properties/diskGiB`.
     pointer: String,
     schema: &'s Json,
-    /// Its byte range in the text.
-    place: std::ops::Range<usize>,
+    /// The byte range of the number in the text.
+    range: std::ops::Range<usize>,
 }
 
 /// Resolves the references of a schema.
@@ -91,11 +91,11 @@ fn collect<'s>(
                 };
                 let text = node.text().unwrap_or_default();
                 if kinds && text.parse::<f64>().is_ok() && span.is_written() {
-                    let place = span.start as usize..span.end as usize;
+                    let range = span.start as usize..span.end as usize;
                     numbers.push(Number {
                         pointer,
                         schema,
-                        place,
+                        range,
                     });
                 }
             }
@@ -103,7 +103,7 @@ fn collect<'s>(
     }
 }
 
-/// The clusters that use every setting, and those of the rules' pages.
+/// The clusters that use every setting, and the examples of the rules.
 fn texts() -> Vec<(String, String)> {
     let folder = repository().join("tests/compiler/rich");
     let mut paths: Vec<_> = fs::read_dir(folder)
@@ -122,7 +122,7 @@ fn texts() -> Vec<(String, String)> {
     rich.chain(pages).collect()
 }
 
-/// Out-of-range numbers to try: the next ones below the minimum and above the maximum.
+/// The out-of-range numbers to try: one below the minimum and one above the maximum.
 fn out_of_range_numbers(schema: &Json) -> Vec<(i64, &'static str)> {
     let end = |key: &str| schema.get(key).and_then(Json::as_i64);
     let mut steps = Vec::new();
@@ -154,33 +154,33 @@ fn numbers_out_of_range_are_rejected_at_their_location() {
                 if !seen.insert((number.pointer.clone(), which)) {
                     continue;
                 }
-                let Number { place, .. } = &number;
-                let changed = format!("{}{value}{}", &text[..place.start], &text[place.end..]);
+                let Number { range, .. } = &number;
+                let changed = format!("{}{value}{}", &text[..range.start], &text[range.end..]);
                 let outcome = compile_text(&changed);
-                // A rule may say it of another number, and point here.
-                let is_there = outcome.findings.iter().any(|found| {
-                    let mut places = found.labels.iter().chain([&found.primary]);
+                // The primary location may be another number, with a label here.
+                let is_reported = outcome.findings.iter().any(|found| {
+                    let mut locations = found.labels.iter().chain([&found.primary]);
                     let is_error = found.severity == gpuc_syntax::diag::Severity::Error;
-                    is_error && places.any(|it| it.span.start as usize == place.start)
+                    is_error && locations.any(|it| it.span.start as usize == range.start)
                 });
-                if !is_there {
-                    let said: Vec<_> = outcome
+                if !is_reported {
+                    let messages: Vec<_> = outcome
                         .findings
                         .iter()
                         .map(|it| it.message.clone())
                         .collect();
-                    wrong.insert((number.pointer.clone(), value), (name.clone(), said));
+                    wrong.insert((number.pointer.clone(), value), (name.clone(), messages));
                 }
             }
         }
     }
-    assert!(wrong.is_empty(), "{} are taken: {wrong:#?}", wrong.len());
+    assert!(wrong.is_empty(), "{} are accepted: {wrong:#?}", wrong.len());
     let mut never = Vec::new();
     for (name, schema) in whole["$defs"].as_object().unwrap() {
         for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
             let pointer = format!("$defs/{name}/properties/{key}");
             let is_number = !out_of_range_numbers(schema).is_empty();
-            // Kinds of workloads have most keys from one place.
+            // All kinds of workloads share most keys, so that one of them is enough.
             let end = format!("/properties/{key}");
             if is_number && !seen.iter().any(|it| it.0.ends_with(&end)) {
                 never.push(pointer);

@@ -1,4 +1,4 @@
-//! Origins in the tree: everything that changes with a line of the input has that line among its origins.
+//! Origins in the tree: every output that changes with a line of the input names that line as an origin.
 
 use std::collections::BTreeMap;
 
@@ -220,7 +220,7 @@ fn changed_values_name_the_changed_line() {
                 missing.push(format!("{from} -> {to}: {}", after.text()));
                 continue;
             }
-            // What both have in common at the start says where the change is.
+            // The change begins after the common prefix of both texts.
             let same = from.bytes().zip(to.bytes()).take_while(|(a, b)| a == b);
             let changed = at + same.count();
             for (what, text, origin) in plan_parts(plan(&before)) {
@@ -228,7 +228,9 @@ fn changed_values_name_the_changed_line() {
                 let now = now.iter().find(|(other, _, _)| *other == what);
                 let is_same = now.is_some_and(|(_, other, _)| *other == text);
                 if !is_same && !is_named_by(&origin, changed) {
-                    missing.push(format!("{from} -> {to}: {what} does not name it"));
+                    missing.push(format!(
+                        "{from} -> {to}: {what} does not name the changed line"
+                    ));
                 }
             }
         }
@@ -245,7 +247,7 @@ fn changed_values_name_the_changed_line() {
 fn plan_values_have_an_origin() {
     for case in CASES {
         for (what, _, origin) in plan_parts(plan(&compile(case.yaml))) {
-            assert!(!matches!(origin, Origin::Inherited), "{what} has none");
+            assert!(!matches!(origin, Origin::Inherited), "{what} has no origin");
         }
     }
 }

@@ -1,8 +1,8 @@
-//! Patches of the pods of a team's workloads, compared with the team's permissions and limits.
+//! Patches of the pods of a team's workloads, checked against the team's permissions and limits.
 
 use crate::support::compile_text;
 
-/// The findings, as code and message, for one workload of a team with these settings on such a pool.
+/// The findings, as code and message, for one workload of a team with these settings on this pool.
 fn findings_for_team(team: &str, pool: &str, task: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
@@ -92,7 +92,7 @@ fn patches_respect_pod_security() {
         let found = of("restricted");
         assert_eq!(!found.is_empty(), restricted, "{patch}: {found:?}");
     }
-    // What only the strictest level refuses.
+    // Only the strictest level rejects these.
     for (patch, what) in [
         (
             "podPatch: {securityContext: {runAsNonRoot: false}}".to_owned(),
@@ -153,7 +153,7 @@ fn patches_respect_team_limits() {
         found.iter().any(|it| it.starts_with("GPUC3013")),
         "{found:?}"
     );
-    // Half a core is given to a container that a patch adds and that says nothing.
+    // A container that a patch adds without requests gets half a core.
     let quota = "quota: {cpu: 3, memory: 100Gi}";
     let service = "deployment: {image: 'registry.example.com/m:1.0.0', cpu: 1, replicas: 2}";
     let side = "podPatch: {containers: [{name: side, image: 'registry.example.com/s:1.0.0'}]}";

@@ -2,8 +2,8 @@
 
 use crate::support::compile_text;
 
-/// The findings, as code and message, for a job with this context and such a `podPatch`.
-fn findings_for_patch(beside: &str, patch: &str) -> Vec<String> {
+/// The findings, as code and message, for a job with these other settings and this `podPatch`.
+fn findings_for_patch(settings: &str, patch: &str) -> Vec<String> {
     let yaml = format!(
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -20,7 +20,7 @@ priorities: [{{name: prod, value: 100}}, {{name: low, value: 1, default: true, p
 workloads:
   - name: w
     job: {{image: 'registry.example.com/m:1.0.0'}}
-    {beside}
+    {settings}
     podPatch: {{{patch}}}
 "
     );
@@ -32,11 +32,11 @@ workloads:
 }
 
 #[track_caller]
-fn assert_findings(beside: &str, patch: &str, expected: &[&str]) {
+fn assert_findings(settings: &str, patch: &str, expected: &[&str]) {
     assert_eq!(
-        findings_for_patch(beside, patch),
+        findings_for_patch(settings, patch),
         expected,
-        "{beside} {patch}"
+        "{settings} {patch}"
     );
 }
 
@@ -45,8 +45,8 @@ fn images_are_valid() {
     let main = |image: &str| format!("containers: [{{name: main, image: {image}}}]");
     let empty = "GPUC3012 the `image` of container `main` is empty";
     assert_findings("", &main("''"), &[empty]);
-    let gone = "GPUC3012 `podPatch.containers.main.image` removes a required field";
-    assert_findings("", &main("null"), &[gone]);
+    let removed = "GPUC3012 `podPatch.containers.main.image` removes a required field";
+    assert_findings("", &main("null"), &[removed]);
     let spaced = "GPUC3012 `spec.template.spec.containers[0].image` is `r.example.com/m: 1`, but an image name cannot \
                   contain spaces";
     assert_findings("", &main("'r.example.com/m: 1'"), &[spaced]);
@@ -75,7 +75,7 @@ fn priority_numbers_match_their_class() {
     };
     let prod = "its PriorityClass `prod` has 100";
     let default = "the default PriorityClass `low` has 1";
-    for (beside, patch, message) in [
+    for (settings, patch, message) in [
         ("priority: prod", "priority: 100", None),
         (
             "priority: prod",
@@ -106,6 +106,6 @@ fn priority_numbers_match_their_class() {
         ),
     ] {
         let message: Vec<_> = message.iter().map(String::as_str).collect();
-        assert_findings(beside, patch, &message);
+        assert_findings(settings, patch, &message);
     }
 }

@@ -1,4 +1,4 @@
-//! Patches of workloads: an invalid result is reported at the line that causes it.
+//! Patches of workloads: an invalid result is reported at the line in the patch that causes it.
 
 use crate::support::compile_text;
 
@@ -46,7 +46,7 @@ fn assert_findings(task: &str, patch: &str, expected: &[&str]) {
 
 #[test]
 fn patches_have_the_shape_of_their_target() {
-    let gone = |path: &str| format!("GPUC3012 `{path}` removes a required field");
+    let removed = |path: &str| format!("GPUC3012 `{path}` removes a required field");
     let shape =
         |path: &str, is: &str, must: &str| format!("GPUC3012 `{path}` is {is}, but must be {must}");
     assert_findings(JOB, "patch: x", &[&shape("patch", "text", "a mapping")]);
@@ -60,22 +60,26 @@ fn patches_have_the_shape_of_their_target() {
         "patch: {spec: [a]}",
         &[&shape("patch.spec", "a list", "a mapping")],
     );
-    assert_findings(JOB, "patch: {metadata: null}", &[&gone("patch.metadata")]);
-    assert_findings(JOB, "patch: {spec: null}", &[&gone("patch.spec")]);
+    assert_findings(
+        JOB,
+        "patch: {metadata: null}",
+        &[&removed("patch.metadata")],
+    );
+    assert_findings(JOB, "patch: {spec: null}", &[&removed("patch.spec")]);
     assert_findings(
         SERVICE,
         "patch: {spec: {template: null}}",
-        &[&gone("patch.spec.template")],
+        &[&removed("patch.spec.template")],
     );
     assert_findings(
         CRON,
         "patch: {spec: {jobTemplate: {spec: null}}}",
-        &[&gone("patch.spec.jobTemplate.spec")],
+        &[&removed("patch.spec.jobTemplate.spec")],
     );
     assert_findings(
         JOB,
         "podPatch: {containers: null}",
-        &[&gone("podPatch.containers")],
+        &[&removed("podPatch.containers")],
     );
     assert_findings(
         JOB,
@@ -205,7 +209,7 @@ fn requests_equal_limits() {
 
 #[test]
 fn counts_fit_the_nodes() {
-    let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
+    let does_not_fit = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
         (
             JOB_SET,
@@ -218,49 +222,49 @@ fn counts_fit_the_nodes() {
         ),
         (LWS, "patch: {spec: {leaderWorkerTemplate: {size: 3}}}"),
     ] {
-        assert_findings(task, patch, &[nowhere]);
+        assert_findings(task, patch, &[does_not_fit]);
     }
     assert_findings(TRAIN, "patch: {spec: {trainer: {numNodes: 2}}}", &[]);
 }
 
 #[test]
 fn counts_are_consistent() {
-    let least = |name: &str, is: &str, least: u32| {
-        format!("GPUC3012 `{name}` is {is}, but must be {least} or more")
+    let min = |name: &str, is: &str, min: u32| {
+        format!("GPUC3012 `{name}` is {is}, but must be {min} or more")
     };
     for (task, patch, expected) in [
         (JOB, "{spec: {parallelism: 0}}", None),
         (
             JOB,
             "{spec: {parallelism: -1}}",
-            Some(least("spec.parallelism", "-1", 0)),
+            Some(min("spec.parallelism", "-1", 0)),
         ),
         (
             JOB,
             "{spec: {completions: -2}}",
-            Some(least("spec.completions", "-2", 0)),
+            Some(min("spec.completions", "-2", 0)),
         ),
         (SERVICE, "{spec: {replicas: 0}}", None),
         (
             SERVICE,
             "{spec: {replicas: -1}}",
-            Some(least("spec.replicas", "-1", 0)),
+            Some(min("spec.replicas", "-1", 0)),
         ),
         (
             CRON,
             "{spec: {jobTemplate: {spec: {parallelism: -1}}}}",
-            Some(least("spec.jobTemplate.spec.parallelism", "-1", 0)),
+            Some(min("spec.jobTemplate.spec.parallelism", "-1", 0)),
         ),
         (TRAIN, "{spec: {trainer: {numNodes: 1}}}", None),
         (
             TRAIN,
             "{spec: {trainer: {numNodes: 0}}}",
-            Some(least("numNodes", "0", 1)),
+            Some(min("numNodes", "0", 1)),
         ),
         (
             TRAIN,
             "{spec: {trainer: {numNodes: -3}}}",
-            Some(least("numNodes", "-3", 1)),
+            Some(min("numNodes", "-3", 1)),
         ),
         (
             TRAIN,
@@ -278,12 +282,12 @@ fn counts_are_consistent() {
         (
             LWS,
             "{spec: {leaderWorkerTemplate: {size: 0}}}",
-            Some(least("spec.leaderWorkerTemplate.size", "0", 1)),
+            Some(min("spec.leaderWorkerTemplate.size", "0", 1)),
         ),
         (
             JOB_SET,
             "{spec: {replicatedJobs: [{name: node, replicas: -1}]}}",
-            Some(least("replicas", "-1", 0)),
+            Some(min("replicas", "-1", 0)),
         ),
     ] {
         let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
@@ -303,14 +307,14 @@ fn patched_replicas_fit_the_nodes() {
     assert_findings(two, "patch: {spec: {replicas: 3}}", &[over]);
     assert_findings(LWS, "patch: {spec: {replicas: 2}}", &[]);
     assert_findings(LWS, "patch: {spec: {replicas: 3}}", &[over]);
-    // The other services count too.
+    // All services on a pool are counted together.
     let other = "\n  - name: v\n    deployment: {image: 'registry.example.com/m:1.0.0', gpus: 2}";
     let patch = |count: u32| format!("patch: {{spec: {{replicas: {count}}}}}{other}");
     let over = "GPUC3011 the services on pool `gpu` need 5 of `nvidia.com/gpu` at once, but its maximum of 2 nodes has 4";
     assert_findings(service, &patch(2), &[]);
     assert_findings(service, &patch(3), &[over]);
-    // Pods of one job are on nodes of their own.
-    let nowhere = "GPUC3011 with its patch, workload `w` fits no pool";
+    // The pods of one job run on separate nodes.
+    let does_not_fit = "GPUC3011 with its patch, workload `w` fits no pool";
     for (task, patch) in [
         (TRAIN, "{spec: {trainer: {numNodes: 3}}}"),
         (
@@ -327,7 +331,7 @@ fn patched_replicas_fit_the_nodes() {
         ),
         (LWS, "{spec: {leaderWorkerTemplate: {size: 3}}}"),
     ] {
-        assert_findings(task, &format!("patch: {patch}"), &[nowhere]);
+        assert_findings(task, &format!("patch: {patch}"), &[does_not_fit]);
     }
 }
 
@@ -336,11 +340,11 @@ fn patched_replicas_fit_the_quota() {
     let check = |task: &str, patch: &str, expected: &[&str]| {
         let team = "team: t\n    ";
         let teams = "teams: [{name: t, quota: {gpus: [{pool: gpu, guaranteed: 2}]}}]";
-        let said = findings_for_patch(
+        let findings = findings_for_patch(
             &format!("{team}{task}"),
             &format!("patch: {patch}\n{teams}"),
         );
-        assert_eq!(said, expected, "{task} {patch}");
+        assert_eq!(findings, expected, "{task} {patch}");
     };
     let over = |count: u32| {
         format!(
@@ -378,7 +382,7 @@ fn patched_replicas_fit_the_quota() {
         "{spec: {replicatedJobs: [{name: node, replicas: 2}]}}",
         &[&over(4)],
     );
-    // Of more pods than are left to complete none is made.
+    // A Job creates no more pods than it has completions left.
     check(
         &one("job", "gpus: 1"),
         "{spec: {parallelism: 9, completions: 2}}",
@@ -408,11 +412,11 @@ fn variables_have_one_value() {
 
 #[test]
 fn misspelled_container_names_are_suggested() {
-    let gone = "GPUC3012 the Job has no container `Main`";
+    let removed = "GPUC3012 the Job has no container `Main`";
     assert_findings(
         JOB,
         "podPatch: {containers: [{name: Main, tty: true}]}",
-        &[gone],
+        &[removed],
     );
     assert_findings(
         JOB,

@@ -1,6 +1,6 @@
-//! Taints of pools: components on their nodes tolerate them, other components do not, and the install order is valid.
+//! Taints of pools: only the components of a pool tolerate its taints, and the install order is valid.
 //!
-//! The expected placement and taints are derived from the generated input here, not from gpuc's output.
+//! The test derives the expected placement and taints from the generated input, not from gpuc's output.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -58,7 +58,7 @@ fn pool(number: usize) -> impl Strategy<Value = RandomPool> {
     let flags = (any::<bool>(), few(), few(), any::<bool>());
     (taints, advertiser, driver, flags).prop_map(
         move |(taints, advertiser, driver, (dedicated, is_cut, rdma, is_long))| RandomPool {
-            // As long as a name may be, so that what is called after it fits too.
+            // The maximum length, so that the names of derived objects are tested at their longest.
             name: format!("p{number}{}", "x".repeat(if is_long { 30 } else { 1 })),
             taints: unique_taints(taints),
             dedicated,
@@ -100,10 +100,10 @@ type Taint = (String, String, String);
 const STARTUP: &str = "startup-taint.cluster-autoscaler.kubernetes.io/gpuc";
 
 impl RandomCluster {
-    /// The file. On premises every node has its driver or gets the operator's; in the clouds what is asked for there is
-    /// what there is.
+    /// The cluster file. On premises, each node has a preinstalled driver or the operator's. In the clouds, each node
+    /// has the requested driver.
     fn text(&self) -> String {
-        let (place, system) = match self.cloud {
+        let (cloud_yaml, system) = match self.cloud {
             "aws" => (
                 r#"aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}"#,
                 "machine: m7i.xlarge, nodes: {count: 2}",
@@ -119,7 +119,7 @@ impl RandomCluster {
         };
         let mut text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\ncloud:\n  {place}\n{}",
+             kubernetes: {{version: \"1.34\"}}\ncloud:\n  {cloud_yaml}\n{}",
             self.monitoring
         );
         if !self.gitops.is_empty() {
@@ -174,7 +174,7 @@ impl RandomCluster {
             stack += r#", runtimeImage: "registry.example.com/gpuc-runtime:0.1.0""#;
         }
         if pool.driver != "default" {
-            // On premises only the operator installs drivers from inside the cluster.
+            // On premises, only the operator installs drivers through Kubernetes.
             let driver = match (self.cloud, pool.driver) {
                 ("onPrem", "daemonSet") => "host",
                 (_, driver) => driver,
@@ -202,8 +202,8 @@ impl RandomCluster {
         keys.join(", ")
     }
 
-    /// The taints of a pool's nodes: those written, that of who it is for, and GKE's own, which it puts on every node
-    /// with GPUs (<https://cloud.google.com/kubernetes-engine/docs/how-to/gpus>, read 2026-11-21).
+    /// The taints of a pool's nodes: those in the file, the taint for `dedicatedTo`, and the taint that GKE sets on
+    /// every node with GPUs (<https://cloud.google.com/kubernetes-engine/docs/how-to/gpus>, read 2026-11-21).
     fn taints(&self, pool: &RandomPool) -> Vec<Taint> {
         let mut taints = self.written_taints(pool);
         let taint =
@@ -217,7 +217,7 @@ impl RandomCluster {
         taints
     }
 
-    /// The taints that the file has. GKE's want a value.
+    /// The taints in the file. GKE requires a value.
     fn written_taints(&self, pool: &RandomPool) -> Vec<Taint> {
         let written = pool.taints.iter().map(|(key, value, effect)| {
             let value = match (self.cloud, VALUES[*value]) {
@@ -233,8 +233,8 @@ impl RandomCluster {
         written.collect()
     }
 
-    fn pool_names(&self, wanted: impl Fn(&RandomPool) -> bool) -> BTreeSet<String> {
-        let pools = self.pools.iter().filter(|pool| wanted(pool));
+    fn pool_names(&self, is_selected: impl Fn(&RandomPool) -> bool) -> BTreeSet<String> {
+        let pools = self.pools.iter().filter(|pool| is_selected(pool));
         pools.map(|pool| pool.name.clone()).collect()
     }
 }
@@ -250,7 +250,7 @@ struct PlacedPods {
 #[expect(clippy::too_many_lines, reason = "a table, one chart after another")]
 fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
     let mut all = Vec::new();
-    let mut place = |what: String, pools: BTreeSet<String>, tolerations: &Value| {
+    let mut add_pods = |what: String, pools: BTreeSet<String>, tolerations: &Value| {
         let tolerations = tolerations.as_array().cloned().unwrap_or_default();
         all.push(PlacedPods {
             what,
@@ -277,8 +277,8 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
         };
         let pool = pool
             .as_str()
-            .unwrap_or_else(|| panic!("{name} is on no pool"));
-        place(
+            .unwrap_or_else(|| panic!("no pool runs {name}"));
+        add_pods(
             name.clone(),
             BTreeSet::from([pool.to_owned()]),
             &spec["tolerations"],
@@ -293,7 +293,7 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
         let worker = "node-feature-discovery";
         match release.chart.name {
             chart @ ("nvidia-device-plugin" | "dcgm-exporter") => {
-                place(
+                add_pods(
                     name.clone(),
                     own(&format!("{chart}-")),
                     &values["tolerations"],
@@ -301,13 +301,13 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
             }
             "gpu-operator" => {
                 let pools = cluster.pool_names(by_operator);
-                place(
+                add_pods(
                     name.clone(),
                     pools.clone(),
                     &values["daemonsets"]["tolerations"],
                 );
                 if values["nfd"]["enabled"] == true {
-                    place(
+                    add_pods(
                         format!("{worker} of {name}"),
                         pools,
                         &values[worker]["worker"]["tolerations"],
@@ -317,7 +317,7 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
             "network-operator" => {
                 if values["nfd"]["enabled"] == true {
                     let pools = cluster.pool_names(|pool| pool.rdma);
-                    place(
+                    add_pods(
                         format!("{worker} of {name}"),
                         pools,
                         &values[worker]["worker"]["tolerations"],
@@ -325,7 +325,7 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
                 }
             }
             "node-feature-discovery" => {
-                place(
+                add_pods(
                     name.clone(),
                     cluster.pool_names(|_| true),
                     &values["worker"]["tolerations"],
@@ -333,7 +333,7 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
             }
             "dra-driver-nvidia-gpu" => {
                 let pools = cluster.pool_names(|pool| pool.advertiser == "dra");
-                place(name.clone(), pools, &values["kubeletPlugin"]["tolerations"]);
+                add_pods(name.clone(), pools, &values["kubeletPlugin"]["tolerations"]);
             }
             "kube-prometheus-stack" => {
                 let written = &values["prometheus-node-exporter"]["tolerations"];
@@ -341,7 +341,8 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
                     Some(written) => written.clone(),
                     None => vec![tolerated_by_node_exporter()],
                 };
-                // Nothing of NoSchedule keeps it off, which is how it reaches nodes that are no pool's.
+                // It tolerates every taint with the effect NoSchedule, so that it also runs on nodes outside the file's
+                // pools.
                 let (every, of_pools): (Vec<_>, Vec<_>) = written
                     .into_iter()
                     .partition(|it| *it == tolerated_by_node_exporter());
@@ -355,28 +356,29 @@ fn placed_pods(cluster: &RandomCluster, plan: &Plan) -> Vec<PlacedPods> {
                     assert!(of_pools.is_empty(), "{name}: {of_pools:?}");
                 } else {
                     let all = [every, of_pools].concat();
-                    place(format!("node exporter of {name}"), pools, &json!(all));
+                    add_pods(format!("node exporter of {name}"), pools, &json!(all));
                 }
             }
-            // Their pods run anywhere.
+            // Their pods are not bound to nodes with GPUs.
             "kueue" | "cluster-autoscaler" => {}
-            other => panic!("no expectation says where the pods of {other} run"),
+            other => panic!("the placement of the pods of {other} is not defined here"),
         }
     }
     all
 }
 
-/// What the exporter of nodes in kube-prometheus-stack tolerates by itself: prometheus-community/helm-charts@01931990
+/// The default toleration of the node exporter in kube-prometheus-stack: prometheus-community/helm-charts@01931990
 /// `charts/prometheus-node-exporter/values.yaml`, `tolerations`, read 2026-11-21.
 fn tolerated_by_node_exporter() -> Value {
     json!({"operator": "Exists", "effect": "NoSchedule"})
 }
 
-/// Kubernetes' rule: <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>, read 2026-11-21.
+/// Whether a toleration matches a taint, as in Kubernetes:
+/// <https://kubernetes.io/docs/concepts/scheduling-eviction/taint-and-toleration/>, read 2026-11-21.
 fn tolerates(toleration: &Value, (key, value, effect): &Taint) -> bool {
-    let is = |field: &str, wanted: &str| {
+    let is = |field: &str, expected: &str| {
         let found = toleration[field].as_str().unwrap_or_default();
-        found.is_empty() || found == wanted
+        found.is_empty() || found == expected
     };
     let matches_value = match toleration["operator"].as_str() {
         Some("Exists") => true,
@@ -390,7 +392,7 @@ fn assert_tolerations_match(cluster: &RandomCluster, plan: &Plan) {
         let pools = cluster.pools.iter();
         let pools: Vec<_> = pools.filter(|it| placed.pools.contains(&it.name)).collect();
         assert_eq!(pools.len(), placed.pools.len(), "{}", placed.what);
-        assert!(!pools.is_empty(), "{} runs nowhere", placed.what);
+        assert!(!pools.is_empty(), "no pool runs {}", placed.what);
         let taints = pools.iter().flat_map(|pool| cluster.taints(pool));
         let taints: BTreeSet<_> = taints.collect();
         for taint in taints.iter().filter(|taint| taint.2 != "PreferNoSchedule") {
@@ -407,7 +409,7 @@ fn assert_tolerations_match(cluster: &RandomCluster, plan: &Plan) {
                 && *toleration == tolerated_by_node_exporter();
             assert!(
                 starts || anywhere || taints.iter().any(|taint| tolerates(toleration, taint)),
-                "{} tolerates {toleration}, which is on none of its pools",
+                "{} tolerates {toleration}, but none of its pools has such a taint",
                 placed.what
             );
         }
@@ -423,20 +425,20 @@ fn assert_required_pods_exist(cluster: &RandomCluster, plan: &Plan) {
             .any(|it| it.what == what)
     };
     for pool in &cluster.pools {
-        let wanted = match pool.advertiser {
+        let expected = match pool.advertiser {
             "gpuc" => format!("gpuc-runtime-{}", pool.name),
             "nvidia" => format!("nvidia-device-plugin-{}", pool.name),
             "operator" => "gpu-operator".to_owned(),
             _ => "dra-driver-nvidia-gpu".to_owned(),
         };
-        assert!(runs(&wanted), "{wanted} is missing");
+        assert!(runs(&expected), "{expected} is missing");
         if pool.driver == "operator" {
             assert!(runs("gpu-operator"));
         }
     }
 }
 
-/// Helm's longest name of a release (helm/helm `pkg/chartutil/validate_name.go`), and Kubernetes' of a namespace.
+/// Asserts the maximum lengths of names of releases (helm/helm `pkg/chartutil/validate_name.go`) and namespaces.
 fn assert_name_lengths(plan: &Plan) {
     for release in &plan.releases {
         assert!(release.name.len() <= 53, "{}", release.name);
@@ -466,7 +468,7 @@ fn taints_of_all_kinds_on_all_pools() {
         };
         assert_tolerations_match(&cluster, plan);
         assert_name_lengths(plan);
-        assert_objects_in_order("a drawn cluster", plan);
+        assert_objects_in_order("a generated cluster", plan);
         let tree = &outcome.compilations[0].output.as_ref().unwrap().0;
         assert_controller_keeps_order(cluster.gitops, "demo", tree, plan);
         seen.set(seen.get() + 1);

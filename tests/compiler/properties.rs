@@ -1,11 +1,11 @@
-//! Properties of all inputs, tested with random ones. `fuzz/` tests the same properties for longer.
+//! Properties that hold for all inputs, tested with random inputs. `fuzz/` tests the same properties for longer.
 
 use proptest::prelude::*;
 use proptest::test_runner::Config;
 use rayon::prelude::*;
 
 use crate::fuzzed::promises;
-use crate::golden::examples;
+use crate::support::examples::examples;
 use crate::support::{Outcome, compile_text, repository};
 
 /// Unusual content for a file.
@@ -48,7 +48,7 @@ fn texts() -> Vec<String> {
     texts.collect()
 }
 
-/// One change to a text.
+/// A change to a text.
 #[derive(Clone, Debug)]
 enum Change {
     Delete(prop::sample::Index),
@@ -66,14 +66,14 @@ fn change() -> impl Strategy<Value = Change> {
         1 => Just("x".repeat(100_000)),
         1 => any::<i64>().prop_map(|number| number.to_string()),
     ];
-    let place = any::<prop::sample::Index>;
+    let index = any::<prop::sample::Index>;
     prop_oneof![
-        2 => place().prop_map(Change::Delete),
-        1 => place().prop_map(Change::Repeat),
-        1 => (place(), place()).prop_map(|(one, other)| Change::Swap(one, other)),
-        1 => place().prop_map(Change::Indent),
-        6 => (place(), hostile).prop_map(|(place, text)| Change::Replace(place, text)),
-        1 => place().prop_map(Change::Cut),
+        2 => index().prop_map(Change::Delete),
+        1 => index().prop_map(Change::Repeat),
+        1 => (index(), index()).prop_map(|(one, other)| Change::Swap(one, other)),
+        1 => index().prop_map(Change::Indent),
+        6 => (index(), hostile).prop_map(|(index, text)| Change::Replace(index, text)),
+        1 => index().prop_map(Change::Cut),
     ]
 }
 
@@ -85,16 +85,16 @@ fn apply_changes(text: &str, changes: &[Change]) -> String {
         }
         let count = lines.len();
         match change {
-            Change::Delete(place) => drop(lines.remove(place.index(count))),
-            Change::Repeat(place) => {
-                let line = lines[place.index(count)].clone();
-                lines.insert(place.index(count), line);
+            Change::Delete(index) => drop(lines.remove(index.index(count))),
+            Change::Repeat(index) => {
+                let line = lines[index.index(count)].clone();
+                lines.insert(index.index(count), line);
             }
             Change::Swap(one, other) => lines.swap(one.index(count), other.index(count)),
-            Change::Indent(place) => lines[place.index(count)].insert(0, ' '),
-            Change::Replace(place, with) => replace_scalar(&mut lines, place, with),
-            Change::Cut(place) => {
-                let line = &mut lines[place.index(count)];
+            Change::Indent(index) => lines[index.index(count)].insert(0, ' '),
+            Change::Replace(index, with) => replace_scalar(&mut lines, index, with),
+            Change::Cut(index) => {
+                let line = &mut lines[index.index(count)];
                 let middle = line.chars().count() / 2;
                 *line = line.chars().take(middle).collect();
             }
@@ -103,8 +103,8 @@ fn apply_changes(text: &str, changes: &[Change]) -> String {
     lines.join("\n") + "\n"
 }
 
-/// Replaces a value: after a colon, up to a comma or bracket.
-fn replace_scalar(lines: &mut [String], place: &prop::sample::Index, with: &str) {
+/// Replaces a value, which begins after a colon and ends at a comma, a bracket or the end of the line.
+fn replace_scalar(lines: &mut [String], index: &prop::sample::Index, with: &str) {
     let starts = lines.iter().enumerate().flat_map(|(number, line)| {
         let after = line.match_indices(": ").map(|(at, found)| at + found.len());
         after.map(move |at| (number, at)).collect::<Vec<_>>()
@@ -113,7 +113,7 @@ fn replace_scalar(lines: &mut [String], place: &prop::sample::Index, with: &str)
     if starts.is_empty() {
         return;
     }
-    let (number, start) = starts[place.index(starts.len())];
+    let (number, start) = starts[index.index(starts.len())];
     let line = &mut lines[number];
     let end = line[start..].find([',', '}', ']']);
     let end = end.map_or(line.len(), |end| start + end);
@@ -189,15 +189,15 @@ fn order_of_pools_does_not_change_findings() {
         "  - {name: c, machine: g6.xlrge, nodes: {count: 1}, labels: {kubernetes.io/os: linux}}\n",
         "  - {name: d, machine: g6.xlarge, nodes: {min: 0, max: 2}, taints: [{key: a b, effect: NoSchedule}]}\n",
     ];
-    let wanted = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
-    assert!(wanted.len() > 4, "{wanted:?}");
+    let expected = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
+    assert!(expected.len() > 4, "{expected:?}");
     for _ in 0..pools.len() {
         pools.rotate_left(1);
         let found = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
-        assert_eq!(found, wanted, "{pools:?}");
+        assert_eq!(found, expected, "{pools:?}");
         pools.swap(0, 2);
         let found = codes(&compile_text(&(HEAD.to_owned() + &pools.concat())));
-        assert_eq!(found, wanted, "{pools:?}");
+        assert_eq!(found, expected, "{pools:?}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! README.md and docs/why.md show the quickstart's file and real output of the commands.
+//! README.md and docs/why.md show the file of the quickstart and the current output of the commands.
 
 use std::fs;
 use std::process::Command;
@@ -15,7 +15,7 @@ fn quickstart_is_current() {
     assert!(read("README.md").contains(&read("examples/quickstart/gpu-cluster.yaml")));
 }
 
-/// One test for both outputs, because `UPDATE_EXPECT=1` writes the file.
+/// A single test covers both outputs, because `UPDATE_EXPECT=1` writes one file.
 #[test]
 fn outputs_are_current() {
     let invalid = compile_text(&read("tests/compiler/readme/gpu-cluster.yaml")).text();
@@ -34,7 +34,7 @@ fn output_of_why_is_current() {
     expect_file("docs/why.md", &page);
 }
 
-/// The output of `gpuc diff` after 4 replicas of the quickstart became 8 and the tree was built.
+/// The output of `gpuc diff` in the quickstart after a change from 4 to 8 replicas and a build.
 fn quickstart_diff() -> String {
     let place = Workspace::with(&read("examples/quickstart/gpu-cluster.yaml"));
     git(&place, &["init", "-q"]);

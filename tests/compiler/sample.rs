@@ -1,8 +1,8 @@
 //! Deterministic samples of large sets of cases. The default tests check a sample; the ignored tests named
 //! `needs_minutes_…` check every case.
 //!
-//! A hash of the case's name decides, so that a sample is the same on every machine and new cases do not change which
-//! of the old ones are in it.
+//! A hash of the case's name selects the sample. The sample is therefore the same on every machine, and a new case does
+//! not change the selection of other cases.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ fn hash(name: &str) -> u64 {
     })
 }
 
-/// One case of each kind: the one whose name has the smallest hash. The order is kept.
+/// Selects one case of each kind, the one whose name has the smallest hash, and keeps the order.
 pub(crate) fn one_of_each<T>(
     cases: Vec<T>,
     name: impl Fn(&T) -> String,

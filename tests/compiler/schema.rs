@@ -1,7 +1,7 @@
 //! The JSON Schema and the decoder agree.
 
-use crate::golden::compiled_examples;
 use crate::support::compile_text;
+use crate::support::examples::compiled_examples;
 
 fn validator() -> jsonschema::Validator {
     jsonschema::validator_for(&gpuc_syntax::schema::schema_value()).unwrap()
@@ -26,7 +26,8 @@ fn examples_are_valid() {
     }
 }
 
-/// Each is refused by both. What the schema cannot say is not in this table.
+/// The schema and the decoder reject each of these. Constraints that a JSON Schema cannot express are not in this
+/// table.
 #[test]
 fn schema_rejects_what_the_decoder_rejects() {
     let good = gpuc_compile::fleet::CLUSTER_NAME_TAKEN.good();
@@ -54,41 +55,41 @@ fn schema_rejects_what_the_decoder_rejects() {
     ] {
         assert!(good.contains(from), "{from} is not in the text");
         let bad = good.replacen(from, to, 1);
-        let refused = compile_text(&bad);
-        assert!(!refused.findings.is_empty(), "the decoder takes {to:?}");
+        let rejected = compile_text(&bad);
+        assert!(!rejected.findings.is_empty(), "the decoder accepts {to:?}");
         assert!(
             !validator.is_valid(&json(&bad).unwrap()),
-            "the schema takes {to:?}"
+            "the schema accepts {to:?}"
         );
     }
 }
 
-/// A hover in an editor has something to say everywhere.
+/// Editors show the documentation of every key.
 #[test]
 fn keys_are_documented() {
-    fn walk(value: &serde_json::Value, path: &str, bare: &mut Vec<String>) {
+    fn walk(value: &serde_json::Value, path: &str, undocumented: &mut Vec<String>) {
         if let Some(properties) = value.get("properties").and_then(|found| found.as_object()) {
             for (key, property) in properties {
                 let documented = property.get("description").is_some()
                     || property.get("$ref").is_some()
                     || property.get("anyOf").is_some();
                 if !documented {
-                    bare.push(format!("{path}.{key}"));
+                    undocumented.push(format!("{path}.{key}"));
                 }
             }
         }
         if let Some(fields) = value.as_object() {
             for (key, value) in fields {
-                walk(value, &format!("{path}/{key}"), bare);
+                walk(value, &format!("{path}/{key}"), undocumented);
             }
         }
         for item in value.as_array().into_iter().flatten() {
-            walk(item, path, bare);
+            walk(item, path, undocumented);
         }
     }
-    let mut bare = Vec::new();
-    walk(&gpuc_syntax::schema::schema_value(), "", &mut bare);
-    // The one key of a choice is documented by the choice.
-    bare.retain(|path| !path.contains("oneOf") && !path.contains("/properties/properties"));
-    assert!(bare.is_empty(), "{bare:?}");
+    let mut undocumented = Vec::new();
+    walk(&gpuc_syntax::schema::schema_value(), "", &mut undocumented);
+    // The choice itself documents its single key.
+    undocumented.retain(|path| !path.contains("oneOf") && !path.contains("/properties/properties"));
+    assert!(undocumented.is_empty(), "{undocumented:?}");
 }

@@ -1,4 +1,4 @@
-//! The output of `gpuc init` compiles, and its only findings are the values to fill in.
+//! The output of `gpuc init` compiles, and its only findings are the placeholders.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn clouds_have_a_starter() {
     );
 }
 
-/// Replaces the placeholders of a starter by valid values.
+/// Replaces the placeholders of a starter with valid values.
 fn fill_in(text: &str) -> String {
     text.replace("000000000000", "123456789012")
         .replace("replace-me", "acme-ml")
@@ -34,10 +34,10 @@ fn fill_in(text: &str) -> String {
 #[test]
 fn starters_compile_and_list_placeholders() {
     for (name, text) in starters() {
-        assert!(text.contains("CLUSTER_NAME"), "{name} names no cluster");
+        assert!(text.contains("CLUSTER_NAME"), "{name} has no CLUSTER_NAME");
         let text = text.replace("CLUSTER_NAME", "my-cluster");
         let outcome = compile_text(&text);
-        assert!(!outcome.files().is_empty(), "{name} makes nothing");
+        assert!(!outcome.files().is_empty(), "{name} generates no files");
         let findings = outcome.findings.iter();
         let mut lines: Vec<usize> = findings
             .map(|found| {
@@ -54,20 +54,21 @@ fn starters_compile_and_list_placeholders() {
         lines.dedup();
         let marked = text.lines().zip(1..);
         let marked = marked.filter(|(line, _)| line.contains("# replace:"));
-        // Each line that is marked as the user's, or the one below the mark, has a finding, and no other.
+        // Exactly the values marked `# replace:` have a finding. The mark is on the line of the value or on the line
+        // before it.
         let is_value = |number: usize| {
             text.lines()
                 .nth(number - 1)
                 .is_some_and(|line| !line.trim_start().starts_with('#'))
         };
-        let wanted: Vec<usize> = marked
+        let expected: Vec<usize> = marked
             .map(|(_, number)| {
                 (number..=text.lines().count())
                     .find(|number| is_value(*number))
                     .expect("a value")
             })
             .collect();
-        assert_eq!(lines, wanted, "{name}:\n{}", outcome.text());
+        assert_eq!(lines, expected, "{name}:\n{}", outcome.text());
     }
 }
 
@@ -85,7 +86,7 @@ fn uncomment_examples(text: &str) -> String {
     let (_, examples) = examples.split_once('\n').expect("lines");
     let lines = examples.lines().map(|line| {
         line.strip_prefix("# ")
-            .unwrap_or_else(|| panic!("{line} is no example"))
+            .unwrap_or_else(|| panic!("{line} is not an example"))
     });
     head.to_owned() + &lines.collect::<Vec<_>>().join("\n") + "\n"
 }
@@ -95,7 +96,10 @@ fn starter_examples_compile() {
     for (name, text) in starters() {
         let text = uncomment_examples(&fill_in(&text.replace("CLUSTER_NAME", "my-cluster")));
         for key in ["teams", "queueing", "workloads"] {
-            assert!(text.contains(&format!("\n{key}:")), "{name} shows no {key}");
+            assert!(
+                text.contains(&format!("\n{key}:")),
+                "{name} has no example of {key}"
+            );
         }
         let outcome = compile_text(&text);
         assert!(outcome.findings.is_empty(), "{name}:\n{}", outcome.text());
@@ -103,7 +107,7 @@ fn starter_examples_compile() {
         let mut paths = files.keys();
         assert!(
             paths.any(|path| path.contains("cuda-test")),
-            "{name} makes no test"
+            "{name} generates no cuda-test"
         );
     }
 }

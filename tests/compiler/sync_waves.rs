@@ -1,4 +1,4 @@
-//! The order in which Flux and Argo CD deploy whole clusters, on every cloud. The files below `golden/synced` are for
+//! The order in which Flux and Argo CD deploy whole clusters, on every cloud. The files in `golden/synced` are for
 //! review.
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::support::{compile_text, expect_files, repository};
 
-/// One example for each cloud and each owner of the stack.
+/// One example for each cloud, with different device plugins.
 const EXAMPLES: &[&str] = &[
     "aks-operator-mig",
     "eks-operator-h100",
@@ -18,7 +18,7 @@ const EXAMPLES: &[&str] = &[
     "on-prem-mps",
 ];
 
-/// Components of a cluster in addition to its pools, so that there is an order to be kept.
+/// Additional components that depend on each other.
 const OTHER_COMPONENTS: &str = "
 charts: {kueue: {}, kubeflow-trainer: {}}
 monitoring:
@@ -28,7 +28,7 @@ monitoring:
 
 #[test]
 fn sync_waves_are_in_install_order() {
-    let mut wanted = BTreeMap::new();
+    let mut expected = BTreeMap::new();
     for name in EXAMPLES {
         let file = repository().join(format!("examples/{name}/gpu-cluster.yaml"));
         let example = fs::read_to_string(file).unwrap();
@@ -46,10 +46,10 @@ fn sync_waves_are_in_install_order() {
             let objects = objects.iter();
             let objects = objects.map(|it| serde_json::to_value(&it.node).unwrap());
             let text: String = objects.filter_map(|it| wave_line(&it)).collect();
-            wanted.insert(format!("{name}-{tool}.txt"), text);
+            expected.insert(format!("{name}-{tool}.txt"), text);
         }
     }
-    expect_files("golden/synced", &wanted);
+    expect_files("golden/synced", &expected);
 }
 
 /// An object's deliverables and its dependencies.

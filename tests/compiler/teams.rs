@@ -106,12 +106,12 @@ proptest! {
         prop_assert_eq!(count_findings(&outcome, "quota-limit-unreachable"), beyond, "{}", &text);
         prop_assert_eq!(count_findings(&outcome, "overcommit-unused"), idle, "{}", &text);
         if over == 0 {
-            // The pods of all of these pools request the same resource.
-            let wanted = teams.iter().enumerate().map(|(index, team)| {
+            // The pods on all of these pools request the same resource.
+            let expected = teams.iter().enumerate().map(|(index, team)| {
                 let sum: u32 = team.iter().map(|(guaranteed, more)| guaranteed + more).sum();
                 (format!("t{index}"), sum.to_string())
             });
-            prop_assert_eq!(quota_texts(&outcome), wanted.collect(), "{}", outcome.text());
+            prop_assert_eq!(quota_texts(&outcome), expected.collect(), "{}", outcome.text());
         }
     }
 }
@@ -169,10 +169,10 @@ fn gpu_limits_are_not_defaults() {
     let all = "teams: [{name: t, limits: {gpusPerContainer: 2}}]";
     let both = ["nvidia.com/gpu", "nvidia.com/mig-1g.6gb"];
     assert_eq!(ranges(all), [item(&both)]);
-    // What the team may not have needs no limit.
+    // A resource outside the team's quota needs no limit.
     let slices = "teams: [{name: t, limits: {gpusPerContainer: 2}, quota: {gpus: [{pool: cut, profile: 1g.6gb, guaranteed: 4}]}}]";
     assert_eq!(ranges(slices), [item(&both[1..])]);
-    // A queue takes 0 GPUs for a wish: the guard holds it.
+    // Kueue admits a request for 0 GPUs, and the admission policy enforces the limit.
     let queued = format!("queueing: kueue\nadmission: {{}}\n{slices}");
     assert_eq!(ranges(&queued), [serde_json::Value::Null; 0]);
 }
@@ -189,7 +189,10 @@ fn each_namespace_belongs_to_its_own_team() {
     let team_of = |namespace: &str| {
         let (team, index) = cluster.team_of_namespace(namespace)?;
         let same = &team.namespaces[index].value;
-        assert_eq!(same, namespace, "the index is of another namespace");
+        assert_eq!(
+            same, namespace,
+            "the quota and the queue are those of another namespace"
+        );
         Some((team.name.value.as_str(), index))
     };
     assert_eq!(team_of("a"), Some(("t0", 0)));

@@ -25,7 +25,7 @@ use crate::corpus::cases;
 /// Reads a text with a Kubernetes type and serializes it again.
 type Reader = fn(&str) -> Result<Value, String>;
 
-/// Every kind of Kubernetes' own that gpuc writes.
+/// Every built-in kind of Kubernetes that gpuc generates.
 const KINDS: &[(&str, &str, Reader)] = &[
     (
         "admissionregistration.k8s.io/v1",
@@ -88,7 +88,8 @@ const KINDS: &[(&str, &str, Reader)] = &[
     ),
     ("v1", "ConfigMap", round_trip::<ConfigMap>),
     ("v1", "Namespace", round_trip::<Namespace>),
-    // The types are those of the oldest Kubernetes, which has no such kind; its schema is asked in `needs_upstream`.
+    // k8s-openapi has the types of the oldest supported Kubernetes, which lacks DeviceClass. `needs_upstream` checks
+    // it.
     ("resource.k8s.io/v1", "DeviceClass", round_trip::<Value>),
     ("v1", "PersistentVolume", round_trip::<PersistentVolume>),
     ("v1", "ResourceQuota", round_trip::<ResourceQuota>),
@@ -105,7 +106,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, Stri
     serde_json::to_value(typed).map_err(|error| error.to_string())
 }
 
-/// Groups of custom resources, for which k8s-openapi has no types: `needs_upstream::kubernetes` compares them with
+/// Groups of custom resources, for which k8s-openapi has no types. `needs_upstream::kubernetes` checks them against
 /// their definitions.
 const CUSTOM: &[&str] = &[
     "jobset.x-k8s.io/",

@@ -1,4 +1,4 @@
-//! Every pod of every workload fits each of its pools, and requests what it needs there.
+//! Every pod of every workload fits each of its pools, and requests the resources that it needs there.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::corpus::cases;
 
-/// The specification of each pod below a node.
+/// The spec of each pod below a node.
 fn pods(node: &Node) -> Vec<&Node> {
     if node.get("containers").is_some() {
         return vec![node];
@@ -18,7 +18,7 @@ fn pods(node: &Node) -> Vec<&Node> {
     below.chain(node.items()).flat_map(pods).collect()
 }
 
-/// The pools that a pod is sent to, by its node selector.
+/// The pools that a pod's node affinity selects.
 fn pools(spec: &Value) -> Vec<String> {
     let terms = &spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
         ["nodeSelectorTerms"];
@@ -42,7 +42,7 @@ fn workloads(cluster: &Cluster) -> usize {
 
 #[test]
 fn pods_fit_each_of_their_pools() {
-    let (mut looked, mut wrong) = (0, Vec::new());
+    let (mut checked, mut wrong) = (0, Vec::new());
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         let cluster = case.cluster();
         for object in &case.plan().objects {
@@ -62,7 +62,7 @@ fn pods_fit_each_of_their_pools() {
                 for name in &names {
                     let pool = cluster.pool(name).unwrap();
                     let verdict = check_pool(&demand, cluster, pool);
-                    looked += 1;
+                    checked += 1;
                     if verdict.feasibility() == Feasibility::DoesNotFit {
                         let (name, why) = (&object.identity.name, explain_pool(&verdict));
                         wrong.push(format!("{}: {name}: {why:?}", case.name));
@@ -70,18 +70,18 @@ fn pods_fit_each_of_their_pools() {
                 }
                 if names.is_empty() && demand.resources.iter().any(|it| it.count > 0) {
                     let name = &object.identity.name;
-                    wrong.push(format!("{}: {name} is sent to no pool", case.name));
+                    wrong.push(format!("{}: {name} selects no pool", case.name));
                 }
             }
         }
     }
-    assert!(looked > 20, "only {looked} pods are looked at");
+    assert!(checked > 20, "only {checked} pods were checked");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
 #[test]
 fn requests_equal_limits() {
-    let mut looked = 0;
+    let mut checked = 0;
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         for object in &case.plan().objects {
             let labels = json!(object.node)["metadata"]["labels"].clone();
@@ -96,16 +96,16 @@ fn requests_equal_limits() {
                     "{}",
                     case.name
                 );
-                looked += usize::from(!main["limits"].is_null());
+                checked += usize::from(!main["limits"].is_null());
             }
         }
     }
-    assert!(looked > 20, "only {looked} pods are looked at");
+    assert!(checked > 20, "only {checked} pods were checked");
 }
 
 #[test]
 fn leader_worker_sets_are_placed_as_one_group() {
-    let (mut looked, mut grouped) = (0, 0);
+    let (mut checked, mut grouped) = (0, 0);
     for case in cases() {
         let objects = &case.plan().objects;
         for set in objects
@@ -120,7 +120,7 @@ fn leader_worker_sets_are_placed_as_one_group() {
                 })
             };
             assert!(same("LeaderWorkerSet") && !same("Service"), "{}", case.name);
-            looked += 1;
+            checked += 1;
             let spec = &json!(set.node)["spec"]["leaderWorkerTemplate"];
             for template in ["leaderTemplate", "workerTemplate"] {
                 let annotations = &spec[template]["metadata"]["annotations"];
@@ -132,15 +132,15 @@ fn leader_worker_sets_are_placed_as_one_group() {
         }
     }
     assert!(
-        looked > 2 && grouped > 1,
-        "{looked} sets, {grouped} templates"
+        checked > 2 && grouped > 1,
+        "{checked} sets, {grouped} templates"
     );
 }
 
-/// The README's table and the objects are made apart: a row's pools are those that the workload's pods are sent to.
+/// The README's table names the pools that the pods select. The compiler derives the two separately.
 #[test]
 fn readme_names_the_pools_of_workloads() {
-    let (mut looked, mut wrong) = (0, Vec::new());
+    let (mut checked, mut wrong) = (0, Vec::new());
     for case in cases().iter().filter(|case| workloads(case.cluster()) > 0) {
         let mut files = case.tree().files();
         let (_, readme) = files.find(|(path, _)| *path == "README.md").unwrap();
@@ -152,23 +152,26 @@ fn readme_names_the_pools_of_workloads() {
             let start = format!("| {name} | {kind} |");
             let row = rows.iter().find(|row| row.starts_with(&start));
             let Some(row) = row else {
-                wrong.push(format!("{}: no row of {name}", case.name));
+                wrong.push(format!("{}: the table has no row for {name}", case.name));
                 continue;
             };
             let cells: Vec<_> = row.trim_matches('|').split(" | ").collect();
-            let told = cells.last().unwrap().trim().split(", ").map(str::to_owned);
-            let told: BTreeSet<String> = told.collect();
+            let listed = cells.last().unwrap().trim().split(", ").map(str::to_owned);
+            let listed: BTreeSet<String> = listed.collect();
             let own = case.plan().objects.iter().filter(|object| {
                 json!(object.node)["metadata"]["labels"][WORKLOAD_LABEL] == json!(name)
             });
             let specs = own.flat_map(|object| pods(&object.node));
-            let sent: BTreeSet<String> = specs.flat_map(|spec| pools(&json!(spec))).collect();
-            looked += 1;
-            if !sent.is_empty() && sent != told {
-                wrong.push(format!("{}: {name}: {sent:?} and {told:?}", case.name));
+            let selected: BTreeSet<String> = specs.flat_map(|spec| pools(&json!(spec))).collect();
+            checked += 1;
+            if !selected.is_empty() && selected != listed {
+                wrong.push(format!(
+                    "{}: {name}: {selected:?} and {listed:?}",
+                    case.name
+                ));
             }
         }
     }
-    assert!(looked > 20, "only {looked} workloads are looked at");
+    assert!(checked > 20, "only {checked} workloads were checked");
     assert!(wrong.is_empty(), "{wrong:#?}");
 }

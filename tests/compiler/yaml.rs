@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::golden::compiled_examples;
+use crate::support::examples::compiled_examples;
 
 #[test]
 fn libyaml_reads_the_same_values() {

@@ -1,4 +1,4 @@
-//! The specs for container runtimes, against the rules of the format and what NVIDIA's plugin writes.
+//! CDI specs, compared with the rules of the format and with the specs that NVIDIA's plugin writes.
 
 use gpuc_runtime::cdi::{Class, Spec, specs};
 use gpuc_schema::node_config::Extra;
@@ -26,12 +26,12 @@ fn gpu_spec(machine: &Machine, hooks: &[&str]) -> Value {
 
 fn string_items(value: &Value, key: &str) -> Vec<String> {
     let list = value.as_array().unwrap().iter();
-    list.map(|one| one[key].as_str().unwrap().to_owned())
+    list.map(|item| item[key].as_str().unwrap().to_owned())
         .collect()
 }
 
-/// The rules of cncf-tags/container-device-interface `SPEC.md` and `schema/schema.json` (read 2026-11) for what is used
-/// here. A container runtime drops a spec with an unknown key or a name that breaks them.
+/// Checks the rules of cncf-tags/container-device-interface `SPEC.md` and `schema/schema.json` (read 2026-11) for the
+/// fields that gpuc writes. A container runtime ignores a spec with an unknown key or an invalid name.
 fn assert_valid_spec(spec: &Value) {
     let keys = |value: &Value, allowed: &[&str]| {
         for key in value.as_object().unwrap().keys() {
@@ -49,7 +49,7 @@ fn assert_valid_spec(spec: &Value) {
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
     );
-    // Dots in a class came with 0.6.0.
+    // Dots in a class are valid since 0.6.0.
     assert!(letter(class.chars().next()) && letter_or_digit(class.chars().last()));
     assert!(
         class
@@ -60,7 +60,7 @@ fn assert_valid_spec(spec: &Value) {
     assert!(!devices.is_empty());
     let mut names = string_items(&spec["devices"], "name");
     for name in &names {
-        // A digit in front came with 0.5.0.
+        // A leading digit is valid since 0.5.0.
         assert!(letter_or_digit(name.chars().next()) && letter_or_digit(name.chars().last()));
         assert!(
             name.chars()
@@ -70,18 +70,18 @@ fn assert_valid_spec(spec: &Value) {
     }
     names.sort();
     names.dedup();
-    assert_eq!(names.len(), devices.len(), "a name twice");
+    assert_eq!(names.len(), devices.len(), "duplicate device name");
     for device in devices {
         keys(device, &["name", "containerEdits"]);
         assert!(
             !device["containerEdits"].as_object().unwrap().is_empty(),
-            "an empty device"
+            "device without edits"
         );
     }
     let edits = devices
         .iter()
         .chain([spec])
-        .map(|one| &one["containerEdits"]);
+        .map(|item| &item["containerEdits"]);
     for edits in edits {
         keys(edits, &["env", "deviceNodes", "mounts", "hooks"]);
         let each = |key: &str| edits[key].as_array().cloned().unwrap_or_default();
@@ -135,8 +135,8 @@ fn specs_are_valid() {
 fn gpus_are_devices_with_nodes() {
     let spec = gpu_spec(&machine(&[H100; 8]), HOOKS);
     assert_eq!(spec["kind"], "k8s.device-plugin.nvidia.com/gpu");
-    let wanted: Vec<_> = (0..8).map(uuid).collect();
-    assert_eq!(string_items(&spec["devices"], "name"), wanted);
+    let expected: Vec<_> = (0..8).map(uuid).collect();
+    assert_eq!(string_items(&spec["devices"], "name"), expected);
     let edits = &spec["devices"][5]["containerEdits"];
     assert_eq!(
         string_items(&edits["deviceNodes"], "path"),
@@ -155,15 +155,15 @@ fn mig_device_has_gpu_and_capability_nodes() {
     let spec = gpu_spec(&machine, HOOKS);
     let devices = spec["devices"].as_array().unwrap();
     assert_eq!(devices.len(), 8);
-    assert_eq!(devices[1]["name"], slice_uuid(0, 0));
+    assert_eq!(devices[1]["name"], mig_device_uuid(0, 0));
     let nodes = string_items(&devices[1]["containerEdits"]["deviceNodes"], "path");
-    let wanted = [
+    let expected = [
         "/dev/nvidia0",
         "/dev/nvidia-caps/nvidia-cap66",
         "/dev/nvidia-caps/nvidia-cap67",
     ];
-    assert_eq!(nodes, wanted);
-    // One whose capability is unknown does not take the others with it.
+    assert_eq!(nodes, expected);
+    // A MIG device with an unknown capability does not affect the others.
     machine.files.mig_minors.remove("gpu0/gi7/access");
     let spec = gpu_spec(&machine, HOOKS);
     assert_eq!(spec["devices"].as_array().unwrap().len(), 7);
@@ -209,16 +209,16 @@ fn libraries_have_sonames_without_toolkit() {
     let spec = gpu_spec(&machine(&[H100]), &[]);
     assert!(spec["containerEdits"].get("hooks").is_none());
     let mounts = &spec["containerEdits"]["mounts"];
-    let at = string_items(mounts, "containerPath");
-    let from = string_items(mounts, "hostPath");
-    let place = at
+    let container_paths = string_items(mounts, "containerPath");
+    let host_paths = string_items(mounts, "hostPath");
+    let position = container_paths
         .iter()
         .position(|path| path == "/usr/lib64/libcuda.so.1")
         .unwrap();
-    assert_eq!(from[place], "/usr/lib64/libcuda.so.570.86.15");
-    let with = gpu_spec(&machine(&[H100]), HOOKS);
-    let at = string_items(&with["containerEdits"]["mounts"], "containerPath");
-    assert!(!at.contains(&"/usr/lib64/libcuda.so.1".to_owned()));
+    assert_eq!(host_paths[position], "/usr/lib64/libcuda.so.570.86.15");
+    let with_hooks = gpu_spec(&machine(&[H100]), HOOKS);
+    let container_paths = string_items(&with_hooks["containerEdits"]["mounts"], "containerPath");
+    assert!(!container_paths.contains(&"/usr/lib64/libcuda.so.1".to_owned()));
 }
 
 #[test]
@@ -240,9 +240,9 @@ fn driver_container_nodes_are_below_its_root() {
     machine.files.dev_root = "/run/nvidia/driver".to_owned();
     let spec = gpu_spec(&machine, HOOKS);
     let node = &spec["devices"][0]["containerEdits"]["deviceNodes"][0];
-    let wanted = json!({"path": "/dev/nvidia0", "hostPath": "/run/nvidia/driver/dev/nvidia0"});
-    assert_eq!(*node, wanted);
-    // Those of GPUDirect Storage are the host's.
+    let expected = json!({"path": "/dev/nvidia0", "hostPath": "/run/nvidia/driver/dev/nvidia0"});
+    assert_eq!(*node, expected);
+    // The device nodes of GPUDirect Storage are always on the host.
     let storage = serde_json::to_value(&specs_of(&machine, HOOKS)[1].1).unwrap();
     let node = &storage["devices"][0]["containerEdits"]["deviceNodes"][0];
     assert_eq!(*node, json!({"path": "/dev/nvidia-fs0"}));
@@ -264,6 +264,6 @@ fn components_have_specs_if_present() {
 }
 
 #[test]
-fn no_gpus_no_specs() {
+fn node_without_gpus_has_no_specs() {
     assert!(specs_of(&machine(&[]), HOOKS).is_empty());
 }

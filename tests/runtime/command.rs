@@ -1,4 +1,4 @@
-//! The program as a node runs it: a configuration in a file, a driver in a folder.
+//! The program as a node runs it, with its configuration in a file and its driver in a folder.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,13 +7,13 @@ use std::process::{Command, Output};
 use gpuc_schema::node_config::NodeSharing;
 use serde_json::{Value, json};
 
-/// A node's configuration in a folder of its own, which is also where the kernel would show the machine: nothing there
-/// depends on the machine that the test runs on.
+/// A temporary folder with a node's configuration. The folder also replaces `/dev`, `/proc` and `/sys`, so that no
+/// result depends on the machine that runs the test.
 pub(crate) struct Node {
     folder: tempfile::TempDir,
 }
 
-/// How the program ended, and what it said.
+/// The exit code, output and log of the program.
 pub(crate) struct CommandOutput {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,
@@ -21,7 +21,7 @@ pub(crate) struct CommandOutput {
 }
 
 impl Node {
-    /// A node whose driver is below `driver`, and whose GPUs are shared so.
+    /// Creates a node with the driver in the folder `driver` and this sharing method.
     pub(crate) fn new(driver: &Path, sharing: &NodeSharing, resources: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let node = Self { folder };
@@ -29,7 +29,7 @@ impl Node {
         node
     }
 
-    /// Another configuration from now on.
+    /// Replaces the configuration.
     pub(crate) fn write_config(&self, driver: &Path, sharing: &NodeSharing, resources: &Value) {
         let config = json!({
             "apiVersion": "node.gpuc.dev/v1alpha1",
@@ -53,19 +53,19 @@ impl Node {
         self.folder().join("node.json")
     }
 
-    /// The program, about to do this.
-    pub(crate) fn command(&self, words: &[&str]) -> Command {
+    /// The command that runs the program with these arguments.
+    pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gpuc-runtime"));
-        command.args(words).arg("--config").arg(self.config());
-        for kernel in ["--dev", "--proc", "--sys"] {
-            command.arg(kernel).arg(self.folder());
+        command.args(args).arg("--config").arg(self.config());
+        for option in ["--dev", "--proc", "--sys"] {
+            command.arg(option).arg(self.folder());
         }
         command
     }
 
     /// Runs the program and waits for its exit.
-    pub(crate) fn run(&self, words: &[&str]) -> CommandOutput {
-        self.command(words).output().unwrap().into()
+    pub(crate) fn run(&self, args: &[&str]) -> CommandOutput {
+        self.command(args).output().unwrap().into()
     }
 }
 

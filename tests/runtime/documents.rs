@@ -1,4 +1,4 @@
-//! docs/runtime.md is complete: every key of the configuration, and every metric of the daemon.
+//! docs/runtime.md documents every key of the configuration and every metric of the daemon.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -18,7 +18,7 @@ fn configuration_keys_are_documented() {
         let config = serde_json::to_value(config(devices, sharing)).unwrap();
         collect_keys(&config, &mut keys);
     }
-    // A resource's name is a key as well, and its users' own.
+    // Users choose the resource names, which are also keys.
     keys.remove("nvidia.com/gpu");
     assert!(keys.len() > 35, "{keys:?}");
     let missing: Vec<_> = keys
@@ -38,8 +38,8 @@ fn metrics_are_documented() {
         let code = code.split("mod tests").next().unwrap();
         let quoted = code.split('"').skip(1).step_by(2);
         let is_name = |text: &str| text.chars().all(|c| c.is_ascii_lowercase() || c == '_');
-        let ours = quoted.filter(|text| text.starts_with("gpuc_") && is_name(text));
-        names.extend(ours.map(str::to_owned));
+        let metric_names = quoted.filter(|text| text.starts_with("gpuc_") && is_name(text));
+        names.extend(metric_names.map(str::to_owned));
     }
     assert!(names.len() > 15, "{names:?}");
     let missing: Vec<_> = names
@@ -54,7 +54,7 @@ fn runtime_page() -> String {
     fs::read_to_string(runtime.join("../docs/runtime.md")).unwrap()
 }
 
-/// Keys, and the words of enumerations.
+/// Collects the keys, including those of enumerations.
 fn collect_keys(value: &Value, keys: &mut BTreeSet<String>) {
     match value {
         Value::Object(map) => {

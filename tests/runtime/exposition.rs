@@ -1,10 +1,10 @@
-//! A reader of metrics that knows nothing of the writer: OpenMetrics 1.0 and Prometheus' text format 0.0.4.
+//! A parser of metrics that shares no code with the daemon, for OpenMetrics 1.0 and Prometheus' text format 0.0.4.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(crate) type Labels = BTreeMap<String, String>;
 
-/// Every series, by name and labels, and the type of every family.
+/// The series by name and labels, and the type of every family.
 #[derive(Debug, Default)]
 pub(crate) struct Exposition {
     pub(crate) types: BTreeMap<String, String>,
@@ -12,7 +12,7 @@ pub(crate) struct Exposition {
 }
 
 impl Exposition {
-    /// The number of the only series of this name.
+    /// The value of the only series of this name.
     pub(crate) fn single_value(&self, name: &str) -> f64 {
         let all = self.all_series(name);
         assert_eq!(all.len(), 1, "{name}: {all:?}");
@@ -20,28 +20,31 @@ impl Exposition {
     }
 
     pub(crate) fn all_series(&self, name: &str) -> Vec<(&Labels, f64)> {
-        let of = self.series.iter().filter(|((it, _), _)| it == name);
-        of.map(|((_, labels), number)| (labels, *number)).collect()
+        let series = self.series.iter().filter(|((it, _), _)| it == name);
+        series
+            .map(|((_, labels), number)| (labels, *number))
+            .collect()
     }
 
-    /// The series with these labels among others.
-    pub(crate) fn values_with_labels(&self, name: &str, wanted: &[(&str, &str)]) -> Vec<f64> {
+    /// The values of the series that have these labels. They can have further labels.
+    pub(crate) fn values_with_labels(&self, name: &str, expected: &[(&str, &str)]) -> Vec<f64> {
         let all = self.all_series(name).into_iter();
-        let fits = |labels: &Labels| {
-            let mut wanted = wanted.iter();
-            wanted.all(|(key, value)| labels.get(*key).is_some_and(|it| it == value))
+        let matches = |labels: &Labels| {
+            let mut expected = expected.iter();
+            expected.all(|(key, value)| labels.get(*key).is_some_and(|it| it == value))
         };
-        all.filter(|(labels, _)| fits(labels))
+        all.filter(|(labels, _)| matches(labels))
             .map(|(_, number)| number)
             .collect()
     }
 }
 
-/// Reads a page; panics at whatever a scraper would stumble over.
+/// Parses a page. Panics if a scraper would reject the page.
 pub(crate) fn parse(text: &str, open_metrics: bool) -> Exposition {
-    assert!(text.ends_with('\n'), "the last line does not end");
+    assert!(text.ends_with('\n'), "the last line has no line feed");
     let body = if open_metrics {
-        text.strip_suffix("# EOF\n").expect("the end is marked")
+        text.strip_suffix("# EOF\n")
+            .expect("the page ends with `# EOF`")
     } else {
         text
     };
@@ -50,17 +53,17 @@ pub(crate) fn parse(text: &str, open_metrics: bool) -> Exposition {
     let mut current = String::new();
     for line in body.lines() {
         if let Some(help) = line.strip_prefix("# HELP ") {
-            let name = help.split(' ').next().expect("it has a name");
-            assert!(helped.insert(name.to_owned()), "{name} has two helps");
+            let name = help.split(' ').next().expect("HELP has a name");
+            assert!(helped.insert(name.to_owned()), "{name} has two HELP lines");
         } else if let Some(described) = line.strip_prefix("# TYPE ") {
-            let (name, kind) = described.split_once(' ').expect("it has a type");
+            let (name, kind) = described.split_once(' ').expect("TYPE has a type");
             let kinds: &[&str] = if open_metrics {
                 &["counter", "gauge", "histogram", "info", "unknown"]
             } else {
                 &["counter", "gauge", "histogram", "untyped"]
             };
             assert!(kinds.contains(&kind), "{line}");
-            assert!(helped.contains(name), "{name} has no help");
+            assert!(helped.contains(name), "{name} has no HELP line");
             let before = read.types.insert(name.to_owned(), kind.to_owned());
             assert_eq!(before, None, "{name} has two types");
             name.clone_into(&mut current);
@@ -74,17 +77,17 @@ pub(crate) fn parse(text: &str, open_metrics: bool) -> Exposition {
                 _ => &[""],
             };
             let suffix = name.strip_prefix(current.as_str());
-            let suffix = suffix.unwrap_or_else(|| panic!("{line} is not of {current}"));
+            let suffix = suffix.unwrap_or_else(|| panic!("{line} is not a series of {current}"));
             assert!(suffixes.contains(&suffix), "{line}");
             let before = read.series.insert((name, labels), number);
-            assert_eq!(before, None, "twice: {line}");
+            assert_eq!(before, None, "duplicate series: {line}");
         }
     }
     read
 }
 
 fn parse_sample(line: &str) -> (String, Labels, f64) {
-    let end = line.find(['{', ' ']).expect("the name ends");
+    let end = line.find(['{', ' ']).expect("a separator follows the name");
     let (name, mut rest) = line.split_at(end);
     assert!(is_name(name, true), "{name:?}");
     let mut labels = Labels::new();
@@ -99,7 +102,7 @@ fn parse_sample(line: &str) -> (String, Labels, f64) {
         }
         rest = &rest[1..];
     }
-    let number = rest.strip_prefix(' ').expect("a space, then the number");
+    let number = rest.strip_prefix(' ').expect("a space precedes the value");
     let number = match number {
         "+Inf" => f64::INFINITY,
         number => number.parse().unwrap_or_else(|_| panic!("{line}")),
@@ -116,12 +119,12 @@ fn parse_quoted(text: &str) -> (String, &str) {
             '\\' => value.push(match characters.next() {
                 Some((_, 'n')) => '\n',
                 Some((_, escaped @ ('\\' | '"'))) => escaped,
-                other => panic!("escaped {other:?}"),
+                other => panic!("invalid escape sequence: {other:?}"),
             }),
             _ => value.push(character),
         }
     }
-    panic!("the value does not end: {text}");
+    panic!("the value has no closing quote: {text}");
 }
 
 fn is_name(name: &str, colon: bool) -> bool {

@@ -1,6 +1,5 @@
-//! What the runtime makes of each machine, in files that people can read.
-//!
-//! There is what is offered, what a container gets in each way of handing out devices, the CDI specs, the labels.
+//! Readable golden files of the runtime's output for each machine: the advertised resources, the allocation of a
+//! container with each injection method, the CDI specs and the labels.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,13 +18,13 @@ use crate::machines::*;
 #[test]
 fn outputs_match_golden_files() {
     let mut stale = Vec::new();
-    let mut wanted = Vec::new();
+    let mut expected = Vec::new();
     for (name, machine) in named_machines() {
         for (file, value) in machine_files(machine) {
             let path = folder().join(name).join(file);
             let text = serde_json::to_string_pretty(&value).unwrap() + "\n";
             if fs::read_to_string(&path).is_ok_and(|found| found == text) {
-                wanted.push(path);
+                expected.push(path);
                 continue;
             }
             if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
@@ -34,13 +33,13 @@ fn outputs_match_golden_files() {
             } else {
                 stale.push(path.clone());
             }
-            wanted.push(path);
+            expected.push(path);
         }
     }
     for (name, _) in named_machines() {
         for entry in fs::read_dir(folder().join(name)).into_iter().flatten() {
             let path = entry.unwrap().path();
-            if !wanted.contains(&path) {
+            if !expected.contains(&path) {
                 stale.push(path);
             }
         }
@@ -105,10 +104,10 @@ fn machine_files(mut machine: Machine) -> [(&'static str, Value); 4] {
         .map(|(class, spec)| (class.file_name(), json!(spec)));
     let specs: serde_json::Map<_, _> = specs.collect();
     let mut answers = BTreeMap::new();
-    for (way, devices, nodes) in injection_methods() {
+    for (method, devices, nodes) in injection_methods() {
         machine.config.devices = devices;
         machine.config.pass_device_nodes = nodes;
-        answers.insert(way, allocations_by_resource(&machine.state()));
+        answers.insert(method, allocations_by_resource(&machine.state()));
     }
     [
         ("devices.json", json!(state.advertised_resources)),
@@ -145,20 +144,20 @@ fn injection_methods() -> Vec<(&'static str, DeviceInjection, bool)> {
     ]
 }
 
-/// What a container gets with one device of each resource, and with the last two.
+/// The allocations of a container that requests the last device of each resource, and the last two.
 fn allocations_by_resource(state: &State) -> Value {
-    let answers = state.advertised_resources.iter().map(|offer| {
-        let one = allocate_as_json(state, offer, offer.shares.len() - 1);
-        let two = allocate_as_json(state, offer, offer.shares.len() - 2);
-        (offer.resource.clone(), json!({"one": one, "two": two}))
+    let answers = state.advertised_resources.iter().map(|advertised| {
+        let one = allocate_as_json(state, advertised, advertised.devices.len() - 1);
+        let two = allocate_as_json(state, advertised, advertised.devices.len() - 2);
+        (advertised.resource.clone(), json!({"one": one, "two": two}))
     });
     Value::Object(answers.collect())
 }
 
-fn allocate_as_json(state: &State, offer: &AdvertisedResource, from: usize) -> Value {
-    let ids: Vec<_> = offer.shares[from..]
+fn allocate_as_json(state: &State, advertised: &AdvertisedResource, from: usize) -> Value {
+    let ids: Vec<_> = advertised.devices[from..]
         .iter()
         .map(|share| share.id.clone())
         .collect();
-    json!({"asked": ids, "given": allocate(state, offer, &ids).unwrap()})
+    json!({"asked": ids, "given": allocate(state, advertised, &ids).unwrap()})
 }

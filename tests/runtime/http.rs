@@ -1,4 +1,4 @@
-//! The HTTP server, with clients that behave and clients that do not.
+//! The HTTP server with valid and invalid clients.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::exposition::parse;
 use crate::machine::{inventory, state};
 use crate::metrics::{FakeMeter, exporter};
 
-/// Longer than anything here takes, to find what hangs.
+/// Ends a test that hangs. Every operation here takes less time.
 const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 struct FakeProbes {
@@ -52,12 +52,12 @@ async fn server() -> (SocketAddr, Arc<FakeProbes>) {
 
 async fn server_with(limits: Limits) -> (SocketAddr, Arc<FakeProbes>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-    let address = listener.local_addr().expect("it is bound");
-    let heart = Arc::new(FakeProbes {
+    let address = listener.local_addr().expect("the listener is bound");
+    let probes = Arc::new(FakeProbes {
         is_alive: true.into(),
         is_ready: true.into(),
     });
-    let probes = Arc::clone(&heart);
+    let server_probes = Arc::clone(&probes);
     tokio::spawn(async move {
         let machine = state(
             &inventory(2, false),
@@ -66,9 +66,9 @@ async fn server_with(limits: Limits) -> (SocketAddr, Arc<FakeProbes>) {
         );
         let meter = Arc::new(FakeMeter::default());
         let (exporter, _state) = exporter(machine, Vec::new(), meter, PluginMetrics::default());
-        match serve(listener, Arc::new(exporter), probes, limits).await {}
+        match serve(listener, Arc::new(exporter), server_probes, limits).await {}
     });
-    (address, heart)
+    (address, probes)
 }
 
 async fn write(stream: &TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
@@ -83,7 +83,7 @@ async fn write(stream: &TcpStream, mut bytes: &[u8]) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Everything until the server hangs up.
+/// Reads until the server closes the connection.
 async fn read_to_end(stream: &TcpStream) -> String {
     let mut all = Vec::new();
     let reading = async {
@@ -100,27 +100,33 @@ async fn read_to_end(stream: &TcpStream) -> String {
             }
         }
     };
-    timeout(TEST_TIMEOUT, reading).await.expect("it hangs up");
+    timeout(TEST_TIMEOUT, reading)
+        .await
+        .expect("the server closes the connection");
     String::from_utf8_lossy(&all).into_owned()
 }
 
 async fn send_request(address: SocketAddr, request: &[u8]) -> String {
-    let stream = TcpStream::connect(address).await.expect("it listens");
-    // A server that has heard enough may hang up before the end.
+    let stream = TcpStream::connect(address)
+        .await
+        .expect("the server listens");
+    // The server can reject a request and close the connection before it has read all of it.
     drop(write(&stream, request).await);
     read_to_end(&stream).await
 }
 
-/// Status, headers in lower case, and body.
+/// Sends a GET request. Returns the status, the headers in lower case, and the body.
 async fn get(address: SocketAddr, path: &str) -> (u16, String, String) {
     let request = format!("GET {path} HTTP/1.1\r\nHost: node\r\n\r\n");
     split_response(&send_request(address, request.as_bytes()).await)
 }
 
 fn split_response(answer: &str) -> (u16, String, String) {
-    let (head, body) = answer.split_once("\r\n\r\n").expect("the head ends");
-    let status = head.split(' ').nth(1).expect("there is a status");
-    let status = status.parse().expect("it is a number");
+    let (head, body) = answer
+        .split_once("\r\n\r\n")
+        .expect("an empty line ends the headers");
+    let status = head.split(' ').nth(1).expect("the response has a status");
+    let status = status.parse().expect("the status is a number");
     (status, head.to_lowercase(), body.to_owned())
 }
 
@@ -142,18 +148,18 @@ async fn accept_header_selects_the_format() {
 
 #[tokio::test]
 async fn blocked_event_loop_fails_liveness() {
-    let (address, heart) = server().await;
+    let (address, probes) = server().await;
     assert_eq!(get(address, "/healthz").await.0, 200);
-    heart.is_alive.store(false, Ordering::SeqCst);
+    probes.is_alive.store(false, Ordering::SeqCst);
     assert_eq!(get(address, "/healthz").await.0, 503);
     assert_eq!(get(address, "/metrics").await.0, 200);
 }
 
 #[tokio::test]
 async fn unready_node_returns_its_reason() {
-    let (address, heart) = server().await;
+    let (address, probes) = server().await;
     assert_eq!(get(address, "/readyz").await.0, 200);
-    heart.is_ready.store(false, Ordering::SeqCst);
+    probes.is_ready.store(false, Ordering::SeqCst);
     let (status, _, body) = get(address, "/readyz").await;
     assert_eq!(status, 503);
     assert_eq!(body, "nvidia.com/gpu is not registered\n");
@@ -197,13 +203,13 @@ async fn invalid_http_does_not_affect_others() {
     ];
     for request in requests {
         let answer = send_request(address, request).await;
-        let refused = answer.is_empty() || answer.starts_with("HTTP/1.1 4");
-        assert!(refused, "{:?}: {answer}", &request[..10]);
+        let is_rejected = answer.is_empty() || answer.starts_with("HTTP/1.1 4");
+        assert!(is_rejected, "{:?}: {answer}", &request[..10]);
         assert_eq!(get(address, "/healthz").await.0, 200);
     }
 }
 
-/// Each of the two limits ends it where the other does not.
+/// Each of the two limits ends a connection that the other does not end.
 #[tokio::test]
 async fn incomplete_request_times_out() {
     let (short, long) = (Duration::from_millis(300), Duration::from_mins(1));
@@ -214,7 +220,9 @@ async fn incomplete_request_times_out() {
             connections: 8,
         };
         let (address, _) = server_with(limits).await;
-        let stream = TcpStream::connect(address).await.expect("it listens");
+        let stream = TcpStream::connect(address)
+            .await
+            .expect("the server listens");
         let start = Instant::now();
         while start.elapsed() < TEST_TIMEOUT {
             let sent = write(&stream, b"GET /metrics").await;
@@ -223,37 +231,53 @@ async fn incomplete_request_times_out() {
             }
             sleep(Duration::from_millis(50)).await;
         }
-        assert!(start.elapsed() < TEST_TIMEOUT, "{limits:?}: it waits on");
+        assert!(
+            start.elapsed() < TEST_TIMEOUT,
+            "{limits:?}: the connection is still open"
+        );
     }
 }
 
-/// The kubelet's probe waits a second. Clients that may be silent for a minute are no reason to end the daemon.
+/// The kubelet's probe has a timeout of one second. Idle clients must not make the kubelet restart the daemon.
 #[tokio::test]
-async fn a_probe_does_not_wait_for_silent_clients() {
+async fn idle_clients_do_not_delay_probes() {
     let (address, _) = server_with(Limits {
         header: Duration::from_mins(1),
         connection: Duration::from_mins(1),
         connections: 8,
     })
     .await;
-    let mut silent = Vec::new();
+    let mut idle = Vec::new();
     for _ in 0..40 {
-        silent.push(TcpStream::connect(address).await.expect("it listens"));
+        idle.push(
+            TcpStream::connect(address)
+                .await
+                .expect("the server listens"),
+        );
     }
     let served = timeout(TEST_TIMEOUT, get(address, "/healthz")).await;
-    assert_eq!(served.expect("it does not wait").0, 200);
-    drop(silent);
+    assert_eq!(served.expect("the probe does not wait").0, 200);
+    drop(idle);
 }
 
-/// Eight at a time, and each at most half a second without a request.
+/// The server accepts eight connections at a time, and closes one without a request after half a second.
 #[tokio::test]
 async fn connections_are_limited() {
     let (address, _) = server().await;
-    let mut silent = Vec::new();
+    let mut idle = Vec::new();
     for _ in 0..40 {
-        silent.push(TcpStream::connect(address).await.expect("it listens"));
+        idle.push(
+            TcpStream::connect(address)
+                .await
+                .expect("the server listens"),
+        );
     }
     let served = timeout(TEST_TIMEOUT, get(address, "/healthz")).await;
-    assert_eq!(served.expect("it is served in the end").0, 200);
-    drop(silent);
+    assert_eq!(
+        served
+            .expect("the probe is served when idle connections are closed")
+            .0,
+        200
+    );
+    drop(idle);
 }

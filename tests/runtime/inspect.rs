@@ -1,4 +1,4 @@
-//! `gpuc-runtime inspect`: what people and programs read about a node is committed, and a change of it is a diff.
+//! `gpuc-runtime inspect`: both output formats, compared with the golden files.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::command::Node;
 use crate::fake_driver::FakeDriver;
 
 #[test]
-fn eight_full_gpus() {
+fn full_gpus_exit_with_code_0() {
     let node = Node::new(
         Path::new("/nonexistent"),
         &NodeSharing::Exclusive,
@@ -21,7 +21,7 @@ fn eight_full_gpus() {
 }
 
 #[test]
-fn mig_devices() {
+fn unexpected_mig_devices_exit_with_code_3() {
     let sharing = NodeSharing::Mig {
         strategy: gpuc_schema::config::MigStrategy::Mixed,
         apply: true,
@@ -30,7 +30,7 @@ fn mig_devices() {
     let resources = json!({"nvidia.com/mig-3g.40gb": 1, "nvidia.com/mig-1g.10gb": 3});
     let node = Node::new(Path::new("/nonexistent"), &sharing, &resources);
     let machine = "h100x2:mig=3g.40gb,1g.10gb*3";
-    // The configuration expects eight GPUs and half as many MIG devices: the differences are reported with exit code 3.
+    // The configuration expects more GPUs and fewer MIG devices than the machine has.
     assert_eq!(
         assert_output(&node, "h100x2-mig", &["--fake", machine]),
         Some(3)
@@ -38,17 +38,17 @@ fn mig_devices() {
 }
 
 #[test]
-fn unresponsive_gpu() {
+fn unresponsive_gpu_exits_with_code_3() {
     let driver = FakeDriver::new("gpus = 3\ngpu.model = h100-sxm5-80gb\ngpu.1.lost = 1");
     let resources = json!({"nvidia.com/gpu": 3});
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
     assert_eq!(assert_output(&node, "h100x3-one-lost", &[]), Some(3));
 }
 
-/// Three GPUs are there as configured, and the command does not end well all the same: one of them cannot be used.
+/// The number of GPUs is as configured, but one of the GPUs cannot be used.
 #[test]
 fn unhealthy_gpu_changes_the_exit_code() {
-    for (fault, says) in [
+    for (fault, message) in [
         ("gpu.1.lost = 1", "not responding: GPU 1: "),
         (
             "gpu.1.recovery_action = 2",
@@ -62,18 +62,18 @@ fn unhealthy_gpu_changes_the_exit_code() {
         let driver = FakeDriver::new(&format!("gpus = 8\ngpu.model = h100-sxm5-80gb\n{fault}"));
         let resources = json!({"nvidia.com/gpu": 8});
         let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
-        let ended = node.run(&["inspect"]);
-        assert!(ended.out.contains(says), "{}", ended.out);
+        let output = node.run(&["inspect"]);
+        assert!(output.out.contains(message), "{}", output.out);
         assert!(
-            !ended.out.contains("differences from the configuration"),
+            !output.out.contains("differences from the configuration"),
             "{}",
-            ended.out
+            output.out
         );
-        assert_eq!(ended.code, Some(3), "{fault}");
-        let ended = node.run(&["inspect", "--format=json"]);
-        let json: Value = serde_json::from_str(&ended.out).unwrap();
-        assert_eq!(json["unwell"].as_object().unwrap().len(), 1);
-        assert_eq!(ended.code, Some(3), "{fault}");
+        assert_eq!(output.code, Some(3), "{fault}");
+        let output = node.run(&["inspect", "--format=json"]);
+        let json: Value = serde_json::from_str(&output.out).unwrap();
+        assert_eq!(json["unhealthy"].as_object().unwrap().len(), 1);
+        assert_eq!(output.code, Some(3), "{fault}");
     }
 }
 
@@ -84,27 +84,27 @@ fn invalid_arguments_get_help() {
         &NodeSharing::Exclusive,
         &json!({}),
     );
-    let ended = node.run(&["inspect", "--fake=l4", "--log=warning"]);
-    assert_eq!(ended.code, Some(2), "{}", ended.log);
+    let output = node.run(&["inspect", "--fake=l4", "--log=warning"]);
+    assert_eq!(output.code, Some(2), "{}", output.log);
     assert!(
-        ended
+        output
             .log
             .contains("`warning` is not a log level: use off, error, warn"),
         "{}",
-        ended.log
+        output.log
     );
-    let nowhere = node.folder().join("nowhere.json");
+    let missing_file = node.folder().join("nowhere.json");
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_gpuc-runtime"));
     command
         .args(["inspect", "--fake=l4", "--config"])
-        .arg(nowhere);
-    let ended: crate::command::CommandOutput = command.output().unwrap().into();
-    assert_eq!(ended.code, Some(1), "{}", ended.log);
-    let says = "does not exist: pass the node configuration with --config";
-    assert!(ended.log.contains(says), "{}", ended.log);
+        .arg(missing_file);
+    let output: crate::command::CommandOutput = command.output().unwrap().into();
+    assert_eq!(output.code, Some(1), "{}", output.log);
+    let message = "does not exist: pass the node configuration with --config";
+    assert!(output.log.contains(message), "{}", output.log);
 }
 
-/// Two GPUs of one name would be one to the kubelet, and a container would get either.
+/// For the kubelet, two GPUs with the same UUID are one device, and a container could get either.
 #[test]
 fn duplicate_uuid_is_reported() {
     let driver = FakeDriver::new(
@@ -112,32 +112,33 @@ fn duplicate_uuid_is_reported() {
     );
     let resources = json!({"nvidia.com/gpu": 4});
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &resources);
-    let ended = node.run(&["inspect"]);
-    assert_eq!(ended.code, Some(3));
-    for says in [
+    let output = node.run(&["inspect"]);
+    assert_eq!(output.code, Some(3));
+    for message in [
         "nvidia.com/gpu  4           2        4",
-        "gpu-2-silent: not responding: GPU 2: the driver reports the UUID of GPU 0, GPU-same",
-        "gpu-3-silent: not responding: GPU 3: the driver reports no UUID",
+        "gpu-2-unresponsive: not responding: GPU 2: the driver reports the UUID of GPU 0, GPU-same",
+        "gpu-3-unresponsive: not responding: GPU 3: the driver reports no UUID",
     ] {
-        assert!(ended.out.contains(says), "{}", ended.out);
+        assert!(output.out.contains(message), "{}", output.out);
     }
 }
 
 #[test]
 fn unexpected_count_changes_the_exit_code() {
-    let nowhere = Path::new("/nonexistent");
+    let driver = Path::new("/nonexistent");
     let resources = json!({"nvidia.com/gpu": 16});
-    let node = Node::new(nowhere, &NodeSharing::Exclusive, &resources);
-    let ended = node.run(&["inspect", "--fake", "h100x8"]);
-    let says = "differences from the configuration:\n  nvidia.com/gpu: 8 advertised, 16 expected\n";
-    assert!(ended.out.contains(says), "{}", ended.out);
-    assert_eq!(ended.code, Some(3));
+    let node = Node::new(driver, &NodeSharing::Exclusive, &resources);
+    let output = node.run(&["inspect", "--fake", "h100x8"]);
+    let message =
+        "differences from the configuration:\n  nvidia.com/gpu: 8 advertised, 16 expected\n";
+    assert!(output.out.contains(message), "{}", output.out);
+    assert_eq!(output.code, Some(3));
 }
 
-/// Holds both formats against the committed files, and returns how the command ended.
-fn assert_output(node: &Node, name: &str, words: &[&str]) -> Option<i32> {
-    let table = node.run(&[&["inspect"], words].concat());
-    let json = node.run(&[&["inspect", "--format=json"], words].concat());
+/// Compares both formats with the golden files, and returns the exit code.
+fn assert_output(node: &Node, name: &str, args: &[&str]) -> Option<i32> {
+    let table = node.run(&[&["inspect"], args].concat());
+    let json = node.run(&[&["inspect", "--format=json"], args].concat());
     serde_json::from_str::<Value>(&json.out)
         .unwrap_or_else(|error| panic!("{error}: {}", json.log));
     assert_eq!(table.code, json.code);

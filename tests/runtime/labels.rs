@@ -1,4 +1,4 @@
-//! The node's labels, against what GPU Feature Discovery writes (v0.20.0, run 2026-11).
+//! The node's labels, compared with those of GPU Feature Discovery (v0.20.0, run 2026-11).
 
 use std::collections::BTreeMap;
 
@@ -15,18 +15,18 @@ fn labels_of(machine: &Machine) -> BTreeMap<String, String> {
     node_labels(&machine.state(), None)
 }
 
-/// Compares NVIDIA's labels with a table of them, without the vendor.
-fn assert_labels(machine: &Machine, wanted: &[(&str, &str)]) {
+/// Checks these labels in the domain nvidia.com. Ignores all others.
+fn assert_labels(machine: &Machine, expected: &[(&str, &str)]) {
     let found = labels_of(machine);
-    for (name, value) in wanted {
+    for (name, value) in expected {
         let found = found.get(&format!("nvidia.com/{name}"));
         assert_eq!(found.map(String::as_str), Some(*value), "{name}");
     }
 }
 
 #[test]
-fn full_gpu_node_labels() {
-    let wanted = [
+fn full_gpus_have_all_labels() {
+    let expected = [
         ("cuda.driver-version.full", "570.86.15"),
         ("cuda.driver-version.major", "570"),
         ("cuda.driver-version.minor", "86"),
@@ -53,8 +53,8 @@ fn full_gpu_node_labels() {
         ("mps.capable", "false"),
         ("vgpu.present", "false"),
     ];
-    let wanted = wanted.map(|(name, value)| (format!("nvidia.com/{name}"), value.to_owned()));
-    assert_eq!(labels_of(&machine(&[H100; 8])), BTreeMap::from(wanted));
+    let expected = expected.map(|(name, value)| (format!("nvidia.com/{name}"), value.to_owned()));
+    assert_eq!(labels_of(&machine(&[H100; 8])), BTreeMap::from(expected));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn shared_gpus_have_a_product_or_resource_suffix() {
         refuse_more_than_one: false,
     };
     let shared = machine(&[L4; 4]).with_sharing(time_slicing(false));
-    let wanted = [
+    let expected = [
         ("gpu.product", "NVIDIA-L4-SHARED"),
         ("gpu.count", "4"),
         ("gpu.replicas", "4"),
@@ -80,7 +80,7 @@ fn shared_gpus_have_a_product_or_resource_suffix() {
         ("mig.capable", "false"),
         ("mps.capable", "false"),
     ];
-    assert_labels(&shared, &wanted);
+    assert_labels(&shared, &expected);
     let renamed = machine(&[L4; 4]).with_sharing(time_slicing(true));
     assert_labels(
         &renamed,
@@ -92,18 +92,18 @@ fn shared_gpus_have_a_product_or_resource_suffix() {
         refuse_more_than_one: true,
         root: "/run/nvidia/mps".to_owned(),
     };
-    let wanted = [
+    let expected = [
         ("gpu.product", "NVIDIA-L4-SHARED"),
         ("gpu.sharing-strategy", "mps"),
         ("mps.capable", "true"),
     ];
-    assert_labels(&machine(&[L4; 4]).with_sharing(mps), &wanted);
+    assert_labels(&machine(&[L4; 4]).with_sharing(mps), &expected);
 }
 
 #[test]
 fn uniform_mig_devices_are_labelled_as_gpus() {
     let machine = machine(&[A100; 8]).with_mig_devices("single", 7, &[A100_1G; 7]);
-    let wanted = [
+    let expected = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"),
         ("gpu.count", "56"),
         ("gpu.replicas", "1"),
@@ -122,7 +122,7 @@ fn uniform_mig_devices_are_labelled_as_gpus() {
         ("mig.capable", "true"),
         ("mig.strategy", "single"),
     ];
-    assert_labels(&machine, &wanted);
+    assert_labels(&machine, &expected);
 }
 
 #[test]
@@ -140,33 +140,33 @@ fn nonuniform_mig_devices_are_invalid_for_single() {
     let mut empty = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
     empty.gpus_mut().last().unwrap().slices.clear();
     assert_labels(&empty, &invalid);
-    let mut uncut = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
-    let last = uncut.gpus_mut().last().unwrap();
+    let mut unpartitioned = machine(&[A100; 2]).with_mig_devices("single", 7, &[A100_1G; 7]);
+    let last = unpartitioned.gpus_mut().last().unwrap();
     last.slices.clear();
     last.mig.as_mut().unwrap().enabled = false;
-    assert_labels(&uncut, &invalid);
+    assert_labels(&unpartitioned, &invalid);
 }
 
 #[test]
-fn single_strategy_without_mig_mode() {
+fn single_strategy_without_mig_mode_labels_full_gpus() {
     let mut machine = machine(&[A100; 2]).with_mig_devices("single", 7, &[]);
     for info in machine.gpus_mut() {
         info.mig.as_mut().unwrap().enabled = false;
     }
-    let wanted = [
+    let expected = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB"),
         ("gpu.count", "2"),
         ("gpu.replicas", "1"),
         ("mig.strategy", "single"),
     ];
-    assert_labels(&machine, &wanted);
+    assert_labels(&machine, &expected);
 }
 
 #[test]
 fn mixed_strategy_labels_each_profile() {
     let profiles = [A100_3G, A100_2G, A100_1G, A100_1G];
     let machine = machine(&[A100; 8]).with_mig_devices("mixed", 1, &profiles);
-    let wanted = [
+    let expected = [
         ("gpu.product", "NVIDIA-A100-SXM4-40GB"),
         ("gpu.count", "8"),
         ("gpu.replicas", "0"),
@@ -187,7 +187,7 @@ fn mixed_strategy_labels_each_profile() {
         ("mig-3g.20gb.engines.decoder", "2"),
         ("mig-3g.20gb.engines.ofa", "0"),
     ];
-    assert_labels(&machine, &wanted);
+    assert_labels(&machine, &expected);
 }
 
 #[test]
@@ -206,25 +206,25 @@ fn plus_is_dropped_from_profiles() {
 
 #[test]
 fn labels_of_several_models_are_stable() {
-    let most = machine(&[T4, L4, L4]);
-    let wanted = [
+    let several_models = machine(&[T4, L4, L4]);
+    let expected = [
         ("gpu.product", "NVIDIA-L4"),
         ("gpu.count", "2"),
         ("gpu.memory", "23034"),
     ];
-    assert_labels(&most, &wanted);
-    let labels = labels_of(&most);
+    assert_labels(&several_models, &expected);
+    let labels = labels_of(&several_models);
     assert_eq!(labels["gpuc.dev/gpu-model.NVIDIA-L4"], "2");
     assert_eq!(labels["gpuc.dev/gpu-model.Tesla-T4"], "1");
-    // As many of each: the first by name, in whatever order they sit.
-    for cards in [[T4, L4], [L4, T4]] {
+    // If the counts are equal, the first model by name is used, in any order of the GPUs.
+    for gpus in [[T4, L4], [L4, T4]] {
         assert_labels(
-            &machine(&cards),
+            &machine(&gpus),
             &[("gpu.product", "NVIDIA-L4"), ("gpu.count", "1")],
         );
     }
-    let alike = labels_of(&machine(&[L4; 2]));
-    assert!(!alike.keys().any(|key| key.starts_with("gpuc.dev/")));
+    let one_model = labels_of(&machine(&[L4; 2]));
+    assert!(!one_model.keys().any(|key| key.starts_with("gpuc.dev/")));
 }
 
 #[test]
@@ -235,9 +235,9 @@ fn clique_is_set_if_unique() {
         &machine,
         &[("gpu.clique", clique), ("gpu.family", "blackwell")],
     );
-    let mut torn = machine;
-    torn.gpus_mut().last().unwrap().clique = None;
-    assert!(!labels_of(&torn).contains_key("nvidia.com/gpu.clique"));
+    let mut incomplete = machine;
+    incomplete.gpus_mut().last().unwrap().clique = None;
+    assert!(!labels_of(&incomplete).contains_key("nvidia.com/gpu.clique"));
 }
 
 #[test]
@@ -269,13 +269,13 @@ fn vgpu_host_driver_is_labelled() {
         .files
         .pci
         .values_mut()
-        .for_each(|one| *one = facts.clone());
-    let wanted = [
+        .for_each(|entry| *entry = facts.clone());
+    let expected = [
         ("vgpu.present", "true"),
         ("vgpu.host-driver-version", "535.54"),
         ("vgpu.host-driver-branch", "r536_22"),
     ];
-    assert_labels(&machine, &wanted);
+    assert_labels(&machine, &expected);
 }
 
 #[test]
@@ -284,23 +284,23 @@ fn unresponsive_gpu_keeps_labels() {
         kind: NvmlErrorKind::GpuLost,
         message: "GPU is lost".to_owned(),
     };
-    let well = machine(&[H100; 8]);
+    let healthy = machine(&[H100; 8]);
     let mut lost = machine(&[H100; 8]);
     lost.inventory.gpus[3] = Gpu::Unresponsive {
         index: 3,
-        last_info: well.inventory.gpus[3].info().cloned(),
+        last_info: healthy.inventory.gpus[3].info().cloned(),
         error: error.clone(),
     };
-    assert_eq!(labels_of(&lost), labels_of(&well));
-    // One that never answered is not counted, and that is all.
+    assert_eq!(labels_of(&lost), labels_of(&healthy));
+    // Without previous information, the GPU is not counted. All other labels are the same.
     lost.inventory.gpus[3] = Gpu::Unresponsive {
         index: 3,
         last_info: None,
         error,
     };
-    let mut wanted = labels_of(&well);
-    wanted.insert("nvidia.com/gpu.count".to_owned(), "7".to_owned());
-    assert_eq!(labels_of(&lost), wanted);
+    let mut expected = labels_of(&healthy);
+    expected.insert("nvidia.com/gpu.count".to_owned(), "7".to_owned());
+    assert_eq!(labels_of(&lost), expected);
 }
 
 #[test]
@@ -325,7 +325,7 @@ fn two_part_driver_version_has_no_revision() {
     );
 }
 
-/// The rules of the API server for keys and values.
+/// Returns whether the API server accepts a label.
 fn is_label(key: &str, value: &str) -> bool {
     let valid = |text: &str| {
         let end = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
@@ -339,7 +339,7 @@ fn is_label(key: &str, value: &str) -> bool {
     valid(name) && (value.is_empty() || valid(value))
 }
 
-/// Anything at all, or something long that a label could nearly hold.
+/// Any text, or a text that is close to a valid label value.
 fn any_text() -> impl Strategy<Value = String> {
     prop_oneof![any::<String>(), "[-a-zA-Z0-9._ ]{0,90}"]
 }
@@ -347,7 +347,7 @@ fn any_text() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// One label that is none makes the API server refuse all of them.
+    /// The API server rejects all labels if one of them is invalid.
     #[test]
     fn any_driver_text_gives_valid_labels(
         names in prop::collection::vec(any_text(), 1..4),

@@ -1,4 +1,4 @@
-//! Test machines as values: eight H100, exclusive, shared, or with seven MIG devices each.
+//! Inventories of H100 GPUs: full GPUs, or seven MIG devices on each GPU.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ pub(crate) fn uuid(index: u32) -> String {
 }
 
 /// The MIG device in GPU instance `gi`.
-pub(crate) fn slice_uuid(index: u32, gi: u32) -> String {
+pub(crate) fn mig_device_uuid(index: u32, gi: u32) -> String {
     format!("MIG-00000000-0000-0000-{index:04}-{gi:012}")
 }
 
@@ -30,10 +30,10 @@ pub(crate) fn lost_gpu_error() -> NvmlError {
 }
 
 /// A GPU, with MIG devices in the GPU instances 7 to 13 if it is partitioned.
-pub(crate) fn gpu_info(index: u32, cut: bool) -> GpuInfo {
-    let slices = (7..14).filter(|_| cut).map(|gi| MigDeviceInfo {
+pub(crate) fn gpu_info(index: u32, is_partitioned: bool) -> GpuInfo {
+    let slices = (7..14).filter(|_| is_partitioned).map(|gi| MigDeviceInfo {
         index: gi - 7,
-        uuid: slice_uuid(index, gi),
+        uuid: mig_device_uuid(index, gi),
         gi,
         ci: 0,
         profile: "1g.10gb".into(),
@@ -54,17 +54,17 @@ pub(crate) fn gpu_info(index: u32, cut: bool) -> GpuInfo {
         memory_bytes: Some(85_520_809_984),
         compute_capability: (9, 0),
         mig: Some(MigMode {
-            enabled: cut,
-            pending: cut,
+            enabled: is_partitioned,
+            pending: is_partitioned,
         }),
         slices: slices.collect(),
         clique: None,
     }
 }
 
-pub(crate) fn inventory(count: u32, cut: bool) -> Inventory {
+pub(crate) fn inventory(count: u32, is_partitioned: bool) -> Inventory {
     let gpu = |index| Gpu::Responding {
-        info: gpu_info(index, cut),
+        info: gpu_info(index, is_partitioned),
         numa: Some(index / 4),
     };
     Inventory {
@@ -77,10 +77,10 @@ pub(crate) fn inventory(count: u32, cut: bool) -> Inventory {
     }
 }
 
-/// The same machine while a GPU does not answer.
+/// The same inventory while a GPU does not respond.
 pub(crate) fn with_unresponsive_gpu(inventory: &Inventory, index: u32) -> Inventory {
-    let mut silent = inventory.clone();
-    for gpu in &mut silent.gpus {
+    let mut inventory = inventory.clone();
+    for gpu in &mut inventory.gpus {
         if gpu.index() == index {
             *gpu = Gpu::Unresponsive {
                 index,
@@ -89,10 +89,9 @@ pub(crate) fn with_unresponsive_gpu(inventory: &Inventory, index: u32) -> Invent
             };
         }
     }
-    silent
+    inventory
 }
 
-/// Four or ten containers take turns on every GPU.
 pub(crate) fn time_slicing(replicas: u32) -> NodeSharing {
     NodeSharing::TimeSlicing {
         replicas,
@@ -125,7 +124,7 @@ pub(crate) fn state(
         "sharing": "exclusive",
         "resources": {"nvidia.com/gpu": 8}
     }"#;
-    let mut config: NodeConfig = serde_json::from_str(config).expect("it is a configuration");
+    let mut config: NodeConfig = serde_json::from_str(config).expect("the configuration is valid");
     config.sharing = sharing.clone();
     State {
         config: Arc::new(config),

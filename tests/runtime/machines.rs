@@ -1,4 +1,4 @@
-//! Machines as values, written by hand from what such machines say of themselves.
+//! Test machines, written by hand from the output of such machines.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -57,14 +57,14 @@ pub(crate) const GB200: TestGpu = TestGpu {
 };
 
 /// A kind of MIG device of the A100 with 40 GB: profile, memory in MiB, multiprocessors, compute slices, copy engines
-/// and decoders. The values stand for a driver's; no promise of the runtime depends on them.
+/// and decoders. The values are examples of what a driver reports.
 pub(crate) type Profile = (&'static str, u64, u32, u32, u32, u32);
 
 pub(crate) const A100_1G: Profile = ("1g.5gb", 4_864, 14, 1, 1, 0);
 pub(crate) const A100_2G: Profile = ("2g.10gb", 9_984, 28, 2, 2, 1);
 pub(crate) const A100_3G: Profile = ("3g.20gb", 20_096, 42, 3, 3, 2);
 
-/// A machine: every test begins with one and changes what it is about.
+/// A machine. A test creates one and changes what the test is about.
 pub(crate) struct Machine {
     pub(crate) config: NodeConfig,
     pub(crate) inventory: Inventory,
@@ -72,11 +72,11 @@ pub(crate) struct Machine {
     pub(crate) unhealthy: BTreeMap<String, String>,
 }
 
-/// A machine with these GPUs, without sharing.
-pub(crate) fn machine(cards: &[TestGpu]) -> Machine {
+/// Creates a machine with these GPUs, without sharing.
+pub(crate) fn machine(models: &[TestGpu]) -> Machine {
     let gpus: Vec<_> = (0..)
-        .zip(cards)
-        .map(|(index, card)| gpu(index, card))
+        .zip(models)
+        .map(|(index, model)| gpu(index, model))
         .collect();
     let pci = gpus.iter().map(|gpu| {
         let facts = PciFacts {
@@ -98,9 +98,9 @@ pub(crate) fn machine(cards: &[TestGpu]) -> Machine {
         pci: pci.collect(),
         ..HostFiles::default()
     };
-    let known = |info: GpuInfo| Gpu::Responding {
+    let responding = |info: GpuInfo| Gpu::Responding {
         numa: Some(u32::from(
-            info.index * 2 >= u32::try_from(cards.len()).unwrap(),
+            info.index * 2 >= u32::try_from(models.len()).unwrap(),
         )),
         info,
     };
@@ -111,7 +111,7 @@ pub(crate) fn machine(cards: &[TestGpu]) -> Machine {
                 version: "570.86.15".to_owned(),
                 cuda: (12, 8),
             },
-            gpus: gpus.into_iter().map(known).collect(),
+            gpus: gpus.into_iter().map(responding).collect(),
             topology: Topology::default(),
         },
         files,
@@ -120,19 +120,19 @@ pub(crate) fn machine(cards: &[TestGpu]) -> Machine {
 }
 
 impl Machine {
-    /// Shares its GPUs.
+    /// Sets the sharing method.
     pub(crate) fn with_sharing(mut self, sharing: NodeSharing) -> Self {
         self.config.sharing = sharing;
         self
     }
 
-    /// Hands out devices so.
+    /// Sets the injection method.
     pub(crate) fn with_injection(mut self, devices: DeviceInjection) -> Self {
         self.config.devices = devices;
         self
     }
 
-    /// Gives containers more than GPUs, with the device nodes for it.
+    /// Injects these components into containers, and adds their device nodes.
     pub(crate) fn with_extras(mut self, extras: &[Extra]) -> Self {
         self.config.extras = extras.to_vec();
         for extra in extras {
@@ -183,7 +183,7 @@ impl Machine {
                 .map(|(index, profile)| slice(info.index, index, first + index, profile))
                 .collect();
             for slice in &info.slices {
-                // Numbers that are unlike each other: 15 instances a GPU, each with 8 compute instances.
+                // Each number is unique: a GPU has up to 15 GPU instances, each with up to 8 compute instances.
                 let minor = 3 + 135 * info.minor + 9 * slice.gi;
                 let path = format!("gpu{}/gi{}", info.minor, slice.gi);
                 minors.insert(format!("{path}/access"), minor);
@@ -197,7 +197,7 @@ impl Machine {
         self
     }
 
-    /// What its GPUs are, to be changed.
+    /// The GPUs that respond.
     pub(crate) fn gpus_mut(&mut self) -> impl Iterator<Item = &mut GpuInfo> {
         self.inventory.gpus.iter_mut().filter_map(|gpu| match gpu {
             Gpu::Responding { info, .. } => Some(info),
@@ -205,7 +205,7 @@ impl Machine {
         })
     }
 
-    /// What the daemon would know of it.
+    /// The daemon's state on this machine.
     pub(crate) fn state(&self) -> State {
         State {
             advertised_resources: advertised_resources(&self.inventory, &self.config.sharing),
@@ -223,11 +223,11 @@ pub(crate) fn uuid(index: u32) -> String {
 }
 
 /// The UUID of a MIG device.
-pub(crate) fn slice_uuid(gpu: u32, index: u32) -> String {
+pub(crate) fn mig_device_uuid(gpu: u32, index: u32) -> String {
     format!("MIG-00000000-0000-5000-8000-{gpu:06x}{index:06x}")
 }
 
-/// What NVIDIA's driver package and its container toolkit leave on a Red Hat machine, a handful of it.
+/// Some of the files that NVIDIA's driver package and container toolkit install on a Red Hat machine.
 pub(crate) fn driver_files(hooks: &[&str]) -> DriverFiles {
     let library = |name: &str, links: &[&str]| Library {
         path: format!("/usr/lib64/{name}.so.570.86.15"),
@@ -257,7 +257,7 @@ pub(crate) fn driver_files(hooks: &[&str]) -> DriverFiles {
     }
 }
 
-fn gpu(index: u32, card: &TestGpu) -> GpuInfo {
+fn gpu(index: u32, model: &TestGpu) -> GpuInfo {
     let mode = MigMode {
         enabled: false,
         pending: false,
@@ -266,12 +266,12 @@ fn gpu(index: u32, card: &TestGpu) -> GpuInfo {
         index,
         uuid: uuid(index),
         minor: index,
-        name: card.name.to_owned(),
+        name: model.name.to_owned(),
         pci_bus_id: format!("00000000:{:02X}:00.0", 0x10 + index),
-        pci_id: card.pci_id,
-        memory_bytes: Some(card.memory_mib << 20),
-        compute_capability: card.compute_capability,
-        mig: card.has_mig.then_some(mode),
+        pci_id: model.pci_id,
+        memory_bytes: Some(model.memory_mib << 20),
+        compute_capability: model.compute_capability,
+        mig: model.has_mig.then_some(mode),
         slices: Vec::new(),
         clique: None,
     }
@@ -281,7 +281,7 @@ fn slice(gpu: u32, index: u32, gi: u32, profile: &Profile) -> MigDeviceInfo {
     let (name, memory_mib, multiprocessors, slices, copy, decoder) = *profile;
     MigDeviceInfo {
         index,
-        uuid: slice_uuid(gpu, index),
+        uuid: mig_device_uuid(gpu, index),
         gi,
         ci: 0,
         profile: name.to_owned(),

@@ -1,9 +1,5 @@
-//! Tests that look at the runtime from outside, one module for each promise: with made-up drivers, kubelets and
-//! clients.
-#![expect(
-    clippy::unwrap_used,
-    reason = "a test may stop at the first surprise, and reads and writes files"
-)]
+//! Tests of the runtime from outside, with simulated drivers, kubelets and clients. Each module tests one property.
+#![expect(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod cdi;
 mod command;

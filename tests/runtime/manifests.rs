@@ -1,6 +1,6 @@
-//! What the compiler writes for the runtime, and what the runtime makes of it: arguments, configuration, and what each
-//! container sees of its node. Every example is compiled, and the clusters with every setting, so that no cloud and no
-//! way of sharing is left out.
+//! The compiler's manifests for the runtime, read by the runtime's own code: the arguments, the configuration and the
+//! volumes of each container. The tests compile every example and the clusters with full coverage, so that they include
+//! every cloud and every sharing method.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,17 +18,17 @@ use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::source::Sources;
 use serde_yaml::Value;
 
-/// A pool's objects, read back.
+/// The objects of a pool, parsed from the manifests.
 pub(crate) struct Pool {
     pub(crate) name: String,
-    /// Whether the cloud makes its nodes with the startup taint.
+    /// Whether the cloud creates the pool's nodes with the startup taint.
     pub(crate) has_startup_taint: bool,
     pub(crate) pod: Value,
     pub(crate) config_map: String,
     pub(crate) config: NodeConfig,
 }
 
-/// A container, and what its command is given.
+/// A container and its parsed arguments.
 pub(crate) struct Container<'p> {
     pub(crate) pool: &'p Pool,
     pub(crate) value: &'p Value,
@@ -38,15 +38,17 @@ pub(crate) struct Container<'p> {
 #[test]
 fn every_kind_of_pool_is_covered() {
     let pools = runtime_pools();
-    let count = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().filter(|p| is(&p.config)).count();
+    let count = |matches: &dyn Fn(&NodeConfig) -> bool| {
+        pools.iter().filter(|pool| matches(&pool.config)).count()
+    };
     assert!(pools.len() >= 10, "{}", pools.len());
     let devices: [&dyn Fn(&DeviceInjection) -> bool; 3] = [
         &|devices| matches!(devices, DeviceInjection::EnvironmentVariable),
         &|devices| matches!(devices, DeviceInjection::Cdi { .. }),
         &|devices| matches!(devices, DeviceInjection::DeviceNodes { .. }),
     ];
-    for is in devices {
-        assert!(count(&|config| is(&config.devices)) > 0);
+    for matches in devices {
+        assert!(count(&|config| matches(&config.devices)) > 0);
     }
     let shared: [&dyn Fn(&NodeSharing) -> bool; 5] = [
         &|sharing| matches!(sharing, NodeSharing::Exclusive),
@@ -55,8 +57,8 @@ fn every_kind_of_pool_is_covered() {
         &|sharing| matches!(sharing, NodeSharing::Mig { apply: true, .. }),
         &|sharing| matches!(sharing, NodeSharing::Mig { apply: false, .. }),
     ];
-    for (number, is) in shared.iter().enumerate() {
-        assert!(count(&|config| is(&config.sharing)) > 0, "{number}");
+    for (number, matches) in shared.iter().enumerate() {
+        assert!(count(&|config| matches(&config.sharing)) > 0, "{number}");
     }
 }
 
@@ -64,17 +66,22 @@ fn every_kind_of_pool_is_covered() {
 fn pods_run_the_configured_commands() {
     for pool in runtime_pools() {
         let commands: Vec<_> = pool.containers().iter().map(Container::command).collect();
-        let wanted = match &pool.config.sharing {
+        let expected = match &pool.config.sharing {
             NodeSharing::Mps { .. } => vec!["serve", "mps"],
             NodeSharing::Mig { apply: true, .. } => vec!["mig apply", "serve"],
             _ => vec!["serve"],
         };
-        assert_eq!(commands, wanted, "{}", pool.name);
-        let shares_ids = pool.pod["hostPID"].as_bool().unwrap_or(false);
-        assert_eq!(shares_ids, commands.contains(&"mps"), "{}", pool.name);
+        assert_eq!(commands, expected, "{}", pool.name);
+        let shares_process_ids = pool.pod["hostPID"].as_bool().unwrap_or(false);
+        assert_eq!(
+            shares_process_ids,
+            commands.contains(&"mps"),
+            "{}",
+            pool.name
+        );
         assert!(
             pool.pod["serviceAccountName"].is_string(),
-            "{}: it writes to its node",
+            "{}: the daemon updates its Node",
             pool.name
         );
     }
@@ -88,7 +95,7 @@ fn containers_mount_their_configuration() {
             let (volume, mount) = container.mount_of(path);
             assert!(
                 mount["subPath"].is_null(),
-                "{container}: such a file is never updated"
+                "{container}: the kubelet does not update files of a subPath"
             );
             assert_eq!(
                 volume["configMap"]["name"].as_str(),
@@ -98,7 +105,7 @@ fn containers_mount_their_configuration() {
             assert_eq!(
                 path.file_name().unwrap(),
                 "node.json",
-                "{container}: the key of the ConfigMap"
+                "{container}: must be the key of the ConfigMap"
             );
         }
     }
@@ -118,9 +125,8 @@ fn containers_mount_all_opened_paths() {
             assert_eq!(
                 propagation,
                 Some("HostToContainer"),
-                "{container}: a driver that is mounted later has to appear"
+                "{container}: the driver can be mounted after the container starts"
             );
-            // The root of the image is written to by nothing.
             let security = &container.value["securityContext"];
             assert_eq!(security["readOnlyRootFilesystem"].as_bool(), Some(true));
             container.assert_environment();
@@ -144,8 +150,8 @@ fn containers_mount_all_opened_paths() {
             } = &pool.config.sharing
             {
                 container.assert_same_path_on_host(Path::new(root));
-                // The daemon limits every client to one share, so that no container gets more of a GPU by asking for
-                // two, nor by changing its environment.
+                // The control daemon limits every client to one replica. A container cannot exceed the limit by a
+                // request for two replicas or by a change of its environment.
                 assert!(refuse_more_than_one, "{container}");
             }
         }
@@ -159,20 +165,20 @@ fn containers_have_required_privileges() {
             let security = &container.value["securityContext"];
             let privileged = security["privileged"].as_bool().unwrap_or(false);
             let added = security["capabilities"]["add"][0].as_str();
-            // Changing a GPU takes an administrator; where no container runtime of NVIDIA's hands out device nodes,
-            // only a privileged container has any.
-            let changes = !matches!(container.cli.command, Command::Serve(_));
-            let class = pool.pod["runtimeClassName"].is_string();
-            let handed_out = match &pool.config.devices {
-                DeviceInjection::Cdi { .. } => class,
+            // The driver requires administrator rights to change a GPU. Without NVIDIA's container runtime, only
+            // privileged containers have the device nodes.
+            let changes_gpus = !matches!(container.cli.command, Command::Serve(_));
+            let has_runtime_class = pool.pod["runtimeClassName"].is_string();
+            let has_nodes = match &pool.config.devices {
+                DeviceInjection::Cdi { .. } => has_runtime_class,
                 DeviceInjection::DeviceNodes { .. } => false,
                 DeviceInjection::EnvironmentVariable | DeviceInjection::VolumeMounts => true,
             };
-            assert_eq!(privileged, changes || !handed_out, "{container}");
+            assert_eq!(privileged, changes_gpus || !has_nodes, "{container}");
             if matches!(pool.config.sharing, NodeSharing::Mig { .. }) {
                 assert!(
                     privileged || added == Some("SYS_ADMIN"),
-                    "{container}: NVML shows slices to an administrator only"
+                    "{container}: NVML lists MIG devices for administrators only"
                 );
             }
         }
@@ -180,7 +186,7 @@ fn containers_have_required_privileges() {
 }
 
 impl Pool {
-    /// The keys that its pods tolerate.
+    /// The keys of the taints that the pod tolerates.
     pub(crate) fn tolerations(&self) -> Vec<&str> {
         let tolerations = self.pod["tolerations"].as_sequence();
         let tolerations = tolerations.into_iter().flatten();
@@ -196,7 +202,7 @@ impl Pool {
 
 impl<'p> Container<'p> {
     fn read(pool: &'p Pool, value: &'p Value) -> Self {
-        assert!(value["command"].is_null(), "the image says what is run");
+        assert!(value["command"].is_null(), "the image sets the command");
         let args = value["args"].as_sequence().unwrap().iter();
         let args = args.map(|arg| arg.as_str().unwrap());
         let cli = Cli::try_parse_from(["gpuc-runtime"].into_iter().chain(args));
@@ -222,8 +228,8 @@ impl<'p> Container<'p> {
             } => &args.node,
             Command::Mps(args) => args,
         };
-        assert!(node.fake.is_none(), "{self}: nodes have real GPUs");
-        // The kernel shows these to every container.
+        assert!(node.fake.is_none(), "{self}: --fake is set");
+        // The container runtime mounts these folders into every container.
         assert_eq!(
             (&*node.proc, &*node.sys),
             (Path::new("/proc"), Path::new("/sys"))
@@ -231,7 +237,7 @@ impl<'p> Container<'p> {
         node
     }
 
-    /// The volume and the mount that a path in the container is on: the longest that it begins with.
+    /// The volume and the mount of a path in the container: the mount with the longest matching prefix.
     pub(crate) fn mount_of(&self, path: &Path) -> (&Value, &Value) {
         let mounts = self.value["volumeMounts"].as_sequence().unwrap().iter();
         let at = |mount: &Value| PathBuf::from(mount["mountPath"].as_str().unwrap());
@@ -246,7 +252,7 @@ impl<'p> Container<'p> {
         (volume, mount)
     }
 
-    /// What a path in the container is on the host.
+    /// The host path of a path in the container.
     pub(crate) fn host_path(&self, path: &Path) -> PathBuf {
         let (volume, mount) = self.mount_of(path);
         let host = volume["hostPath"]["path"].as_str();
@@ -258,7 +264,7 @@ impl<'p> Container<'p> {
         host.join(below).components().collect()
     }
 
-    /// A folder that the kubelet, a container runtime or another container finds under the same name.
+    /// Checks a writable folder that the kubelet, the container runtime or another container opens by the same path.
     pub(crate) fn assert_same_path_on_host(&self, path: &Path) {
         assert_eq!(self.host_path(path), path, "{self}");
         let (_, mount) = self.mount_of(path);
@@ -269,10 +275,10 @@ impl<'p> Container<'p> {
         );
     }
 
-    /// The control daemon's `/dev/shm` is the folder that its clients get as theirs.
+    /// Checks that the control daemon and its clients have the same `/dev/shm`.
     fn assert_shared_memory(&self) {
         let NodeSharing::Mps { root, .. } = &self.pool.config.sharing else {
-            panic!("{self}: nothing is shared by MPS");
+            panic!("{self}: the pool does not use MPS");
         };
         let shared = gpuc_runtime::mps::shared_memory(Path::new(root));
         assert_eq!(self.host_path(Path::new("/dev/shm")), shared, "{self}");
@@ -318,7 +324,7 @@ impl std::fmt::Display for Container<'_> {
     }
 }
 
-/// The pools that the runtime serves.
+/// The pools with the runtime's `DaemonSet`.
 pub(crate) fn runtime_pools() -> Vec<Pool> {
     let mut pools = Vec::new();
     for (path, text) in clusters() {
@@ -329,9 +335,10 @@ pub(crate) fn runtime_pools() -> Vec<Pool> {
             .filter(|object| object["kind"].as_str() == Some("ConfigMap"))
             .map(|object| (name(object), object))
             .collect();
-        let sets = objects.iter();
-        for set in sets.filter(|object| object["kind"].as_str() == Some("DaemonSet")) {
-            let pod = set["spec"]["template"]["spec"].clone();
+        let daemon_sets = objects.iter();
+        for daemon_set in daemon_sets.filter(|object| object["kind"].as_str() == Some("DaemonSet"))
+        {
+            let pod = daemon_set["spec"]["template"]["spec"].clone();
             let mut volumes = pod["volumes"].as_sequence().unwrap().iter();
             let config_map = volumes.find_map(|volume| volume["configMap"]["name"].as_str());
             let config_map = config_map.unwrap().to_owned();
@@ -341,7 +348,7 @@ pub(crate) fn runtime_pools() -> Vec<Pool> {
             let config = config::parse(text);
             let config = config.unwrap_or_else(|error| panic!("{path}: {error}"));
             pools.push(Pool {
-                name: format!("{path}: {}", name(set)),
+                name: format!("{path}: {}", name(daemon_set)),
                 has_startup_taint: compiled.has_startup_taint(&config.pool),
                 config,
                 config_map,
@@ -356,23 +363,23 @@ fn name(object: &Value) -> String {
     object["metadata"]["name"].as_str().unwrap().to_owned()
 }
 
-/// The directory with the Karpenter settings of the nodes that it creates.
+/// The folder with Karpenter's `NodePools`.
 pub(crate) const KARPENTER_FOLDER: &str = "karpenter-node-pools";
 
 /// The field of a `NodePool` with the startup taints.
 pub(crate) const STARTUP_TAINTS_FIELD: &str = "startupTaints";
 
-/// What is made of a cluster.
+/// The compiler's output for a cluster.
 pub(crate) struct CompiledCluster {
-    /// The runtime's manifests, as a second reader of YAML sees them.
+    /// The runtime's manifests, parsed with a different YAML library than the compiler's.
     pub(crate) objects: Vec<Value>,
-    /// Every file's path and contents.
+    /// The path and contents of every file.
     pub(crate) files: Vec<(String, String)>,
     pub(crate) plan: Plan,
 }
 
 impl CompiledCluster {
-    /// Whether the cloud's resources of a pool say that its nodes have the startup taint.
+    /// Returns whether the cloud's resources or Karpenter create the pool's nodes with the startup taint.
     fn has_startup_taint(&self, pool: &str) -> bool {
         let script = format!("pool-{pool}");
         let resources = self.plan.provisioning.resources.iter();
@@ -382,9 +389,9 @@ impl CompiledCluster {
         let by_cloud = fields.any(|field| {
             field.kind.name == "taints" && field.desired.to_string().contains(STARTUP_TAINT)
         });
-        let mut karpenters = self.node_pools().filter(|it| name(it) == pool);
+        let mut node_pools = self.node_pools().filter(|it| name(it) == pool);
         by_cloud
-            || karpenters.any(|it| {
+            || node_pools.any(|it| {
                 let taints = &it["spec"]["template"]["spec"][STARTUP_TAINTS_FIELD];
                 let taints = taints.as_sequence().into_iter().flatten();
                 let mut keys = taints.map(|taint| taint["key"].as_str());
@@ -392,7 +399,7 @@ impl CompiledCluster {
             })
     }
 
-    /// The Karpenter settings of the nodes that it creates.
+    /// Karpenter's `NodePools`.
     fn node_pools(&self) -> impl Iterator<Item = Value> {
         let folder = format!("manifests/{KARPENTER_FOLDER}/");
         let files = self.files.iter();
@@ -404,15 +411,15 @@ impl CompiledCluster {
 
 pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = MemoryFiles::with_file(path, text);
+    let files = MemoryFiles::with_file(path, text);
     let choices = |_: &str| Choices::default();
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
         choices: &choices,
     };
-    let mut loaded = load::load_all(&world, &[path], &mut sources, &mut report);
-    assert_eq!(loaded.len(), 1, "{path} has one cluster");
+    let mut loaded = load::load_all(&files, &[path], &mut sources, &mut report);
+    assert_eq!(loaded.len(), 1, "{path}: not one cluster");
     let compilation = compile(loaded.remove(0), &options);
     let (Some((tree, _)), Some(plan)) = (compilation.output, compilation.plan) else {
         panic!("{path} does not compile");
@@ -421,10 +428,10 @@ pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     let files: Vec<_> = files
         .map(|(path, file)| (path.to_owned(), file.contents.clone()))
         .collect();
-    let of_runtime = files.iter().filter(|(path, _)| {
+    let runtime_manifests = files.iter().filter(|(path, _)| {
         path.contains("/gpuc-runtime/") && Path::new(path).extension() == Some("yaml".as_ref())
     });
-    let objects = of_runtime.map(|(_, text)| serde_yaml::from_str(text).unwrap());
+    let objects = runtime_manifests.map(|(_, text)| serde_yaml::from_str(text).unwrap());
     CompiledCluster {
         objects: objects.collect(),
         plan,
@@ -432,34 +439,41 @@ pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     }
 }
 
-/// The examples that stand in one file, and the clusters with every setting. Those of fleets build on others and differ
-/// in names only.
+/// The examples with a single file, and the clusters with full coverage. The examples of fleets are omitted: they
+/// include others and differ only in names.
 pub(crate) fn clusters() -> BTreeMap<String, String> {
-    let top = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let files = |folder: &str| {
-        let entries = fs::read_dir(top.join(folder)).unwrap();
+        let entries = fs::read_dir(repository.join(folder)).unwrap();
         entries.map(|entry| entry.unwrap().path())
     };
     let examples = files("examples").map(|path| path.join("gpu-cluster.yaml"));
     let all = examples.chain(files("tests/compiler/rich"));
     let read = all.filter_map(|path| {
         let text = fs::read_to_string(&path).ok()?;
-        let name = path.strip_prefix(&top).unwrap().display().to_string();
+        let name = path
+            .strip_prefix(&repository)
+            .unwrap()
+            .display()
+            .to_string();
         Some((name, text))
     });
     read.collect()
 }
 
-/// Alerts call fatal what the daemon waits for a reset after, and count for nothing what the daemon counts for nothing.
+/// An Xid is fatal for the alerts if the daemon requires a reset after it. Both ignore the same Xids of applications.
 #[test]
 fn alerts_match_the_xid_table() {
     use gpuc_compile::lower::monitoring::alerts::{FATAL_XIDS, XIDS_OF_PROGRAMS};
     use gpuc_runtime::health::xid::{Effect, XIDS};
 
-    let of = |wanted: fn(Effect) -> bool| {
-        let found = XIDS.iter().filter(move |xid| wanted(xid.effect));
+    let numbers = |matches: fn(Effect) -> bool| {
+        let found = XIDS.iter().filter(move |xid| matches(xid.effect));
         found.map(|xid| xid.number).collect::<Vec<_>>()
     };
-    assert_eq!(of(|effect| effect >= Effect::Reset), FATAL_XIDS);
-    assert_eq!(of(|effect| effect == Effect::Application), XIDS_OF_PROGRAMS);
+    assert_eq!(numbers(|effect| effect >= Effect::Reset), FATAL_XIDS);
+    assert_eq!(
+        numbers(|effect| effect == Effect::Application),
+        XIDS_OF_PROGRAMS
+    );
 }

@@ -1,4 +1,4 @@
-//! `gpuc-runtime mig apply`, the program with a driver: what it does to GPUs, and when it leaves them alone.
+//! `gpuc-runtime mig apply`, the program with a fake driver: which GPUs it changes, and which it skips.
 
 use gpuc_runtime::nvml::{MigControl, Nvml};
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
@@ -18,23 +18,23 @@ const UNEVEN: Layout = &[("3g.40gb", 0, 4), ("2g.20gb", 4, 2), ("1g.10gb", 6, 1)
 #[test]
 fn gpus_are_partitioned_as_configured() {
     let driver = FakeDriver::new(H100);
-    // One GPU is unlike the others, and one stays whole.
+    // GPU 6 has a different layout, and GPU 7 is not partitioned.
     let layouts = layouts_with_exceptions(HALVES, &[(6, UNEVEN), (7, &[])]);
-    let ended = apply(&driver, &layouts);
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    let output = apply(&driver, &layouts);
+    assert_eq!(output.code, Some(0), "{}", output.log);
     assert!(
-        ended
+        output
             .log
             .contains("GPU 6: done: create 2g.20gb at memory slice 4"),
         "{}",
-        ended.log
+        output.log
     );
     for (gpu, layout) in (0..).zip(&layouts) {
         assert_eq!(mig_devices(&driver, gpu), sorted(layout), "GPU {gpu}");
         assert_eq!(
             driver.open().unwrap().gpu(gpu).unwrap().slices.len(),
             layout.len(),
-            "every instance has its compute instance"
+            "a GPU instance has no compute instance"
         );
     }
 }
@@ -46,11 +46,11 @@ fn matching_gpus_in_use_are_unchanged() {
     apply(&driver, &layouts);
     driver.set("gpu.processes", "2");
     let before = change_calls(&driver);
-    let ended = apply(&driver, &layouts);
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert_eq!(change_calls(&driver), before, "{}", ended.log);
+    let output = apply(&driver, &layouts);
+    assert_eq!(output.code, Some(0), "{}", output.log);
+    assert_eq!(change_calls(&driver), before, "{}", output.log);
     assert_eq!(
-        ended
+        output
             .log
             .matches("already has the configured MIG devices")
             .count(),
@@ -64,35 +64,41 @@ fn new_layout_changes_only_differences() {
     apply(&driver, &layouts_with_exceptions(HALVES, &[]));
     let ids = |gpu| -> Vec<u32> {
         let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
-        let first = instances.iter().filter(|instance| instance.place.0 == 0);
+        let first = instances
+            .iter()
+            .filter(|instance| instance.placement.0 == 0);
         first.map(|instance| instance.id).collect()
     };
-    let (kept, before) = (ids(3), change_calls(&driver));
-    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[(3, UNEVEN)]));
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    let (kept_ids, before) = (ids(3), change_calls(&driver));
+    let output = apply(&driver, &layouts_with_exceptions(HALVES, &[(3, UNEVEN)]));
+    assert_eq!(output.code, Some(0), "{}", output.log);
     assert_eq!(mig_devices(&driver, 3), sorted(UNEVEN));
-    assert_eq!(ids(3), kept, "the half that is wanted as it is");
-    let done: Vec<usize> = change_calls(&driver)
+    assert_eq!(
+        ids(3),
+        kept_ids,
+        "the GPU instance in both layouts is not recreated"
+    );
+    let made_calls: Vec<usize> = change_calls(&driver)
         .iter()
         .zip(&before)
         .map(|(after, before)| after - before)
         .collect();
-    // One GPU instance with its compute instance gone, two made, no change of mode.
-    assert_eq!(done, [0, 2, 1, 2, 1]);
+    // One GPU instance is deleted and two are created, each with its compute instance. MIG mode does not change.
+    assert_eq!(made_calls, [0, 2, 1, 2, 1]);
 }
 
 #[test]
 fn gpu_in_use_is_skipped() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.2.processes", "1");
-    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
-    assert_eq!(ended.code, Some(3), "{}", ended.log);
+    let output = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
+    assert_eq!(output.code, Some(3), "{}", output.log);
     assert!(
-        ended
+        output
             .log
             .contains("GPU 2 is not changed: 1 process uses it: drain the node first"),
         "{}",
-        ended.log
+        output.log
     );
     assert_eq!(mig_devices(&driver, 2), []);
     assert_eq!(mig_devices(&driver, 3), sorted(HALVES));
@@ -109,9 +115,9 @@ fn pending_reset_has_help() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.mig_needs_reset", "1");
     for _ in 0..2 {
-        let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
-        assert_eq!(ended.code, Some(3), "{}", ended.log);
-        assert!(ended.log.contains("reboot the node"), "{}", ended.log);
+        let output = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
+        assert_eq!(output.code, Some(3), "{}", output.log);
+        assert!(output.log.contains("reboot the node"), "{}", output.log);
     }
     assert_eq!(driver.calls("nvmlDeviceCreateGpuInstanceWithPlacement"), 0);
 }
@@ -120,9 +126,9 @@ fn pending_reset_has_help() {
 fn lost_gpu_is_skipped() {
     let mut driver = FakeDriver::new(H100);
     driver.set("gpu.5.lost", "1");
-    let ended = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
-    assert!(ended.log.contains("GPU 5 is lost"), "{}", ended.log);
+    let output = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
+    assert_eq!(output.code, Some(0), "{}", output.log);
+    assert!(output.log.contains("GPU 5 is lost"), "{}", output.log);
     for gpu in [0, 4, 6, 7] {
         assert_eq!(mig_devices(&driver, gpu), sorted(HALVES), "GPU {gpu}");
     }
@@ -145,12 +151,14 @@ fn reboot_recreates_mig_devices() {
 fn dry_run_changes_nothing() {
     let driver = FakeDriver::new(H100);
     let node = node(&driver, &layouts_with_exceptions(HALVES, &[]), true);
-    let ended = node.run(&["mig", "apply", "--dry-run"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    let output = node.run(&["mig", "apply", "--dry-run"]);
+    assert_eq!(output.code, Some(0), "{}", output.log);
     assert!(
-        ended.log.contains("GPU 0: would enable MIG mode (dry run)"),
+        output
+            .log
+            .contains("GPU 0: would enable MIG mode (dry run)"),
         "{}",
-        ended.log
+        output.log
     );
     assert_eq!(change_calls(&driver), [0; 5]);
 }
@@ -158,14 +166,14 @@ fn dry_run_changes_nothing() {
 #[test]
 fn cloud_partitioned_gpus_are_not_read() {
     let driver = FakeDriver::new(H100);
-    let ended = node(&driver, &layouts_with_exceptions(HALVES, &[]), false).run(&["mig", "apply"]);
-    assert_eq!(ended.code, Some(0), "{}", ended.log);
+    let output = node(&driver, &layouts_with_exceptions(HALVES, &[]), false).run(&["mig", "apply"]);
+    assert_eq!(output.code, Some(0), "{}", output.log);
     let other = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
     assert_eq!(other.run(&["mig", "apply"]).code, Some(0));
     assert_eq!(driver.all_calls(), 0);
 }
 
-/// How often each call was made that changes a GPU: mode, instances made and taken away.
+/// The number of calls of each function that changes a GPU.
 fn change_calls(driver: &FakeDriver) -> [usize; 5] {
     [
         "nvmlDeviceSetMigMode",
@@ -177,7 +185,7 @@ fn change_calls(driver: &FakeDriver) -> [usize; 5] {
     .map(|function| driver.calls(function))
 }
 
-/// The same layout for eight GPUs, but for some.
+/// The layouts of eight GPUs: `others` for some, `most` for the rest.
 fn layouts_with_exceptions(most: Layout, others: &[(usize, Layout)]) -> Vec<Layout> {
     let mut layouts = vec![most; 8];
     for (gpu, layout) in others {
@@ -216,10 +224,10 @@ fn mig_devices(driver: &FakeDriver, gpu: u32) -> Vec<(String, u32, u32)> {
     let instances = driver.open().unwrap().gpu_instances(gpu).unwrap();
     let instances = instances
         .into_iter()
-        .map(|it| (it.profile, it.place.0, it.place.1));
-    let mut cut: Vec<_> = instances.collect();
-    cut.sort_by_key(|(_, start, _)| *start);
-    cut
+        .map(|it| (it.profile, it.placement.0, it.placement.1));
+    let mut devices: Vec<_> = instances.collect();
+    devices.sort_by_key(|(_, start, _)| *start);
+    devices
 }
 
 fn sorted(layout: Layout) -> Vec<(String, u32, u32)> {

@@ -1,4 +1,4 @@
-//! `gpuc-runtime mps`, the program with a driver and a stand-in for NVIDIA's control daemon.
+//! `gpuc-runtime mps`, the program with a fake driver and a fake of NVIDIA's control daemon.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -17,21 +17,21 @@ use crate::fake_driver::FakeDriver;
 const CONTROL: &str = r#"#!/bin/sh
 pipe=$CUDA_MPS_PIPE_DIRECTORY
 if [ "$1" = -f ]; then
-  echo "start $CUDA_VISIBLE_DEVICES libraries ${LD_LIBRARY_PATH:-none}" >>"$pipe/told"
+  echo "start $CUDA_VISIBLE_DEVICES libraries ${LD_LIBRARY_PATH:-none}" >>"$pipe/commands"
   touch "$pipe/alive"
   while [ -e "$pipe/alive" ]; do sleep 0.01; done
   exit 0
 fi
 [ -e "$pipe/alive" ] || exit 1
 read -r line
-case $line in get_*) ;; *) echo "$line" >>"$pipe/told" ;; esac
+case $line in get_*) ;; *) echo "$line" >>"$pipe/commands" ;; esac
 case $line in quit) rm "$pipe/alive" ;; esac
 "#;
 
 const UUIDS: &str =
     "GPU-00000000-0000-0000-0000-0123456789ab,GPU-00000001-0000-0000-0000-0123456789ab";
 
-/// A node whose GPUs are shared, and the folder that containers meet in.
+/// A node that shares its GPUs, and the folder that the containers and the control daemon share.
 struct MpsNode {
     node: Node,
     root: PathBuf,
@@ -56,9 +56,9 @@ impl MpsNode {
     }
 
     fn start(&self, program_in: &Path) -> Running {
-        let usual = std::env::var("PATH").unwrap();
+        let path = std::env::var("PATH").unwrap();
         let mut command = self.node.command(&["mps"]);
-        command.env("PATH", format!("{}:{usual}", program_in.display()));
+        command.env("PATH", format!("{}:{path}", program_in.display()));
         command.env_remove("LD_LIBRARY_PATH");
         Running(command.stderr(Stdio::null()).spawn().unwrap())
     }
@@ -68,12 +68,12 @@ impl MpsNode {
     }
 
     fn logged_commands(&self) -> Vec<String> {
-        let told = fs::read_to_string(self.root.join("nvidia.com/gpu/pipe/told"));
-        told.unwrap().lines().map(str::to_owned).collect()
+        let log = fs::read_to_string(self.root.join("nvidia.com/gpu/pipe/commands"));
+        log.unwrap().lines().map(str::to_owned).collect()
     }
 }
 
-/// A process that does not outlive its test.
+/// A process that is killed when its test ends.
 struct Running(Child);
 
 impl Running {
@@ -99,14 +99,14 @@ fn limits_precede_readiness() {
     install_program(&shared.node.folder().join("bin"));
     let mut running = shared.start(&shared.node.folder().join("bin"));
     wait_until(|| shared.is_ready());
-    let told = [
+    let commands = [
         format!("start {UUIDS} libraries none"),
-        // 81,559 MiB of an H100, less what four do not divide.
+        // A quarter of the 81,559 MiB of an H100, rounded down.
         "set_default_device_pinned_mem_limit 0 20389M".to_owned(),
         "set_default_device_pinned_mem_limit 1 20389M".to_owned(),
         "set_default_active_thread_percentage 25".to_owned(),
     ];
-    assert_eq!(shared.logged_commands(), told);
+    assert_eq!(shared.logged_commands(), commands);
     // EXCLUSIVE_PROCESS is 3 in nvml.h.
     assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("3"));
     assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("3"));
@@ -114,7 +114,7 @@ fn limits_precede_readiness() {
     assert_eq!(
         shm.permissions().mode() & 0o7777,
         0o1777,
-        "clients that are not root have files there too"
+        "clients that are not root create files there"
     );
 
     assert_eq!(running.terminate(), Some(0));
@@ -127,7 +127,7 @@ fn limits_precede_readiness() {
     assert_eq!(driver.changed("gpu.1.compute_mode").as_deref(), Some("0"));
 }
 
-/// A client's own limit can only be tighter than the daemon's, so the daemon has none here.
+/// A client's limit cannot exceed the control daemon's, so the control daemon has none here.
 #[test]
 fn several_replicas_have_no_daemon_limits() {
     let driver = driver();
@@ -141,11 +141,11 @@ fn several_replicas_have_no_daemon_limits() {
     );
 }
 
-/// As on GKE: the driver's folder has the program and nothing but the driver's libraries. A C library
-/// there would be loaded into programs that are linked with another one.
+/// On GKE, the driver's folder has the program, and no libraries except the driver's. Programs would load a C library
+/// in that folder instead of their own.
 #[test]
 fn only_driver_libraries_are_added() {
-    for (file, alone) in [
+    for (file, only_driver) in [
         ("lib64/libnvidia-ml.so.1", true),
         ("lib64/libc.so.6", false),
     ] {
@@ -158,14 +158,14 @@ fn only_driver_libraries_are_added() {
         fs::write(driver.root().join(file), "").unwrap();
         let _running = shared.start(shared.node.folder());
         wait_until(|| shared.is_ready());
-        let wanted = if alone {
+        let expected = if only_driver {
             lib64.display().to_string()
         } else {
             "none".to_owned()
         };
         assert_eq!(
             shared.logged_commands()[0],
-            format!("start {UUIDS} libraries {wanted}")
+            format!("start {UUIDS} libraries {expected}")
         );
     }
 }
@@ -178,45 +178,48 @@ fn lost_gpu_is_skipped() {
     install_program(&shared.node.folder().join("bin"));
     let _running = shared.start(&shared.node.folder().join("bin"));
     wait_until(|| shared.is_ready());
-    let told = shared.logged_commands();
-    assert!(told[0].starts_with("start GPU-00000001-"), "{told:?}");
-    assert!(!told[0].contains("GPU-00000000-"), "{told:?}");
+    let commands = shared.logged_commands();
+    assert!(
+        commands[0].starts_with("start GPU-00000001-"),
+        "{commands:?}"
+    );
+    assert!(!commands[0].contains("GPU-00000000-"), "{commands:?}");
 }
 
 #[test]
 fn node_without_mps_is_an_error() {
     let driver = driver();
     let node = Node::new(driver.root(), &NodeSharing::Exclusive, &json!({}));
-    let ended = node.run(&["mps"]);
-    assert_eq!(ended.code, Some(1));
+    let output = node.run(&["mps"]);
+    assert_eq!(output.code, Some(1));
     assert!(
-        ended.log.contains("does not share its GPUs with MPS"),
+        output.log.contains("does not share its GPUs with MPS"),
         "{}",
-        ended.log
+        output.log
     );
     assert_eq!(driver.all_calls(), 0);
 }
 
-/// The GPUs of the driver are not those that were asked for.
+/// `mps` would change the driver's GPUs instead of the simulated ones.
 #[test]
 fn simulated_gpus_are_rejected() {
     let driver = driver();
     let shared = MpsNode::new(&driver, 2, true);
-    let ended = shared.node.run(&["mps", "--fake", "l4x2"]);
-    assert_eq!(ended.code, Some(1), "{}", ended.log);
-    assert!(ended.log.contains("remove --fake"), "{}", ended.log);
+    let output = shared.node.run(&["mps", "--fake", "l4x2"]);
+    assert_eq!(output.code, Some(1), "{}", output.log);
+    assert!(output.log.contains("remove --fake"), "{}", output.log);
     assert_eq!(driver.all_calls(), 0);
 }
 
 #[test]
 fn too_many_clients_are_rejected() {
     let driver = driver();
-    let ended = MpsNode::new(&driver, 49, true).node.run(&["mps"]);
-    assert_eq!(ended.code, Some(1));
+    let output = MpsNode::new(&driver, 49, true).node.run(&["mps"]);
+    assert_eq!(output.code, Some(1));
     assert!(
-        ended.log.contains("at most 48 MPS clients"),
+        output.log.contains("at most 48 MPS clients"),
         "{}",
-        ended.log
+        output.log
     );
     assert_eq!(driver.calls("nvmlDeviceSetComputeMode"), 0);
 }
@@ -232,10 +235,10 @@ fn install_program(folder: &Path) {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
-fn wait_until(mut what: impl FnMut() -> bool) {
-    let begin = Instant::now();
-    while !what() {
-        assert!(begin.elapsed() < Duration::from_secs(30), "it hangs");
+fn wait_until(mut condition: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < Duration::from_secs(30), "timeout");
         std::thread::sleep(Duration::from_millis(5));
     }
 }

@@ -1,9 +1,9 @@
-//! The committed code of the kubelet's APIs is what `runtime/proto` says.
+//! The committed code of the kubelet's APIs matches `runtime/proto`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Each API: its file in `runtime/proto`, its package, and the first line of the module made of it.
+/// Each API: its file in `runtime/proto`, its package, and the first line of the generated module.
 const APIS: [(&str, &str, &str); 2] = [
     (
         "deviceplugin.proto",
@@ -18,24 +18,24 @@ const APIS: [(&str, &str, &str); 2] = [
 ];
 
 #[test]
-fn generated_code_is_fresh() {
+fn generated_code_is_up_to_date() {
     let runtime = Path::new(env!("CARGO_MANIFEST_DIR"));
     for (proto, package, first_line) in APIS {
         let committed = runtime.join(format!("src/kubelet/api/{package}.rs"));
-        let wanted = format!("{first_line}\n\n{}", generate(runtime, proto, package));
+        let expected = format!("{first_line}\n\n{}", generate(runtime, proto, package));
         if std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1") {
-            fs::write(&committed, &wanted).unwrap();
+            fs::write(&committed, &expected).unwrap();
         }
         let found = fs::read_to_string(&committed).unwrap_or_default();
         assert!(
-            found == wanted,
+            found == expected,
             "{} is stale: run UPDATE_EXPECT=1 cargo test -p gpuc-runtime, then read the diff",
             committed.display()
         );
     }
 }
 
-/// What prost and tonic make of an API; protox stands in for protoc.
+/// Generates the code of an API with prost and tonic. protox replaces protoc.
 fn generate(runtime: &Path, proto: &str, package: &str) -> String {
     let folder: PathBuf = runtime.join("proto");
     let descriptors = protox::compile([proto], [&folder]).unwrap();

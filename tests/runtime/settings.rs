@@ -1,5 +1,5 @@
-//! The settings that the compiler and the runtime share: the startup taint, the devices that containers get in addition
-//! to GPUs, and labels. No setting is unused.
+//! The settings that the compiler and the runtime share: the startup taint, the injected components and the labels.
+//! The compiler uses every setting.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -18,22 +18,29 @@ use crate::manifests::{
 
 #[test]
 fn startup_taint_is_set_and_removed() {
-    let (mut with, mut without) = (0, 0);
+    let (mut with_taint, mut without_taint) = (0, 0);
     for pool in runtime_pools() {
         let key = pool.config.startup_taint.as_deref();
-        let key_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
+        let is_tolerated = pool.tolerations().contains(&STARTUP_TAINT);
         let declared = pool.has_startup_taint;
         assert_eq!(key, declared.then_some(STARTUP_TAINT), "{}", pool.name);
-        assert_eq!(key_tolerated, declared, "{}", pool.name);
-        let cuts = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
-        assert!(cuts || !declared, "{}: nothing to wait for", pool.name);
+        assert_eq!(is_tolerated, declared, "{}", pool.name);
+        let partitions_gpus = matches!(pool.config.sharing, NodeSharing::Mig { apply: true, .. });
+        assert!(
+            partitions_gpus || !declared,
+            "{}: the taint is not needed",
+            pool.name
+        );
         if declared {
-            with += 1;
+            with_taint += 1;
         } else {
-            without += u32::from(cuts);
+            without_taint += u32::from(partitions_gpus);
         }
     }
-    assert!(with >= 3 && without >= 1, "{with} {without}");
+    assert!(
+        with_taint >= 3 && without_taint >= 1,
+        "{with_taint} {without_taint}"
+    );
 }
 
 #[test]
@@ -50,8 +57,8 @@ fn runtime_may_remove_only_its_taint() {
             let rules: Vec<_> = rules
                 .map(|rule| rule["expression"].as_str().unwrap())
                 .collect();
-            let all = rules.iter().filter(|it| it.contains(&rule));
-            assert_eq!(all.count(), 1, "{path}");
+            let matching = rules.iter().filter(|it| it.contains(&rule));
+            assert_eq!(matching.count(), 1, "{path}");
         }
     }
     assert!(policies > 3);
@@ -66,19 +73,19 @@ fn only_node_components_tolerate_the_startup_taint() {
             let mut folders = file.split('/');
             let in_cluster = ["manifests", "helm"].contains(&folders.next().unwrap());
             let folder = folders.next().unwrap_or_default();
-            let mut names_it = contents.contains(STARTUP_TAINT);
-            if folder == KARPENTER_FOLDER && names_it {
-                // A NodePool declares it in this one field, and names it nowhere else.
+            let mut has_taint = contents.contains(STARTUP_TAINT);
+            if folder == KARPENTER_FOLDER && has_taint {
+                // A NodePool declares the taint in this field only.
                 let mut object: Value = serde_yaml::from_str(contents).unwrap();
                 assert_eq!(object["kind"], "NodePool", "{file}");
                 let spec = object["spec"]["template"]["spec"].as_object_mut().unwrap();
                 spec.remove(STARTUP_TAINTS_FIELD).unwrap();
-                names_it = object.to_string().contains(STARTUP_TAINT);
+                has_taint = object.to_string().contains(STARTUP_TAINT);
             }
-            if in_cluster && names_it {
+            if in_cluster && has_taint {
                 tolerating.insert(folder.to_owned());
             }
-            // A pod that tried a node that is not ready would find no GPU there.
+            // A test pod on a node that is not ready would find no GPU.
             if file == "cloud/verify.sh" {
                 let pods = contents.lines().filter(|line| line.contains("tolerations"));
                 assert!(
@@ -87,19 +94,19 @@ fn only_node_components_tolerate_the_startup_taint() {
                 );
                 assert!(
                     contents.contains(STARTUP_TAINT),
-                    "{file}: counts such nodes"
+                    "{file}: does not count nodes with the taint"
                 );
             }
         }
     }
-    // The driver is what the runtime waits for.
+    // The runtime needs the driver, so both run before the taint is removed.
     let expected = ["gpuc-runtime", "nvidia-driver-installer"];
     assert_eq!(tolerating, expected.map(str::to_owned).into());
 }
 
 #[test]
 fn component_paths_match_the_runtime() {
-    let (mut mounted, mut below_the_driver) = (0, 0);
+    let (mut mounted, mut in_driver_root) = (0, 0);
     for pool in runtime_pools() {
         for container in pool.containers() {
             let Command::Serve(args) = &container.cli.command else {
@@ -112,7 +119,7 @@ fn component_paths_match_the_runtime() {
                 continue;
             }
             if pool.config.driver.host_root == "/" {
-                below_the_driver += 1;
+                in_driver_root += 1;
                 continue;
             }
             mounted += 1;
@@ -125,13 +132,14 @@ fn component_paths_match_the_runtime() {
             assert_eq!(propagation, Some("HostToContainer"), "{container}");
         }
     }
-    assert!(mounted > 0 && below_the_driver > 0);
+    assert!(mounted > 0 && in_driver_root > 0);
 }
 
 #[test]
 fn all_node_settings_are_covered() {
     let pools = runtime_pools();
-    let any = |is: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| is(&pool.config));
+    let any =
+        |matches: &dyn Fn(&NodeConfig) -> bool| pools.iter().any(|pool| matches(&pool.config));
     for extra in [Extra::Gdrcopy, Extra::Gds, Extra::Mofed, Extra::Imex] {
         assert!(any(&|config| config.extras.contains(&extra)), "{extra:?}");
     }
@@ -145,8 +153,9 @@ fn all_node_settings_are_covered() {
     )));
     assert!(any(&|config| config.startup_taint.is_some()));
     for pool in &pools {
-        // Device rules are rewritten for a container that got its GPUs without the kubelet's knowledge.
-        let behind = pool.config.devices == DeviceInjection::EnvironmentVariable;
-        assert_eq!(pool.config.pass_device_nodes, behind, "{}", pool.name);
+        // With an environment variable only, the container loses its GPUs when systemd or the kubelet's CPU manager
+        // rewrites its device rules.
+        let needs_nodes = pool.config.devices == DeviceInjection::EnvironmentVariable;
+        assert_eq!(pool.config.pass_device_nodes, needs_nodes, "{}", pool.name);
     }
 }

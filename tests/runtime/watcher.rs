@@ -1,4 +1,4 @@
-//! The thread that watches the driver, with a driver that answers what a test has written down.
+//! The thread that receives the driver's events, with a driver that returns scripted results.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,18 +16,18 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::machine::nvml_error;
 
-/// Longer than anything here takes, to find what hangs.
+/// Ends a test that hangs. Every operation here takes less time.
 const TEST_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What one subscription does: the GPUs that it does not watch, then what each wait answers. After the last answer
-/// nothing comes any more.
+/// The result of one subscription: the GPUs that it does not watch, and the result of each wait. After the last result,
+/// waits time out.
 type Script = Result<(Vec<u32>, Vec<Result<NvmlEvent, NvmlError>>), NvmlError>;
 
 #[derive(Default)]
 struct ScriptedDriver {
     scripts: Mutex<VecDeque<Script>>,
     subscriptions: AtomicUsize,
-    /// Whether a wait in which nothing happens fails at its end.
+    /// Whether a wait without an event fails instead of timing out.
     late_failure: bool,
 }
 
@@ -109,11 +109,11 @@ fn start_watcher(
     });
     let (sender, receiver) = unbounded_channel();
     let nvml: Arc<dyn Nvml> = driver.clone();
-    let handle = spawn_with(nvml, sender, Duration::from_millis(50)).expect("there is room");
+    let handle = spawn_with(nvml, sender, Duration::from_millis(50)).expect("the thread starts");
     (handle, receiver, driver)
 }
 
-/// The next report.
+/// Waits for the next report.
 fn next_report(receiver: &mut UnboundedReceiver<WatchReport>) -> WatchReport {
     let start = Instant::now();
     loop {
@@ -167,28 +167,34 @@ fn failed_wait_restarts_the_subscription() {
     assert_eq!(driver.subscriptions.load(Ordering::SeqCst), 3);
 }
 
-/// A driver that fails at once each time must not keep a processor busy: within 1.6 s there is room for the tries after
-/// 0, 0.1, 0.3, 0.7 and 1.5 s. The pause after that is as long again, and the end of the watcher does not wait for it.
+/// A driver that fails immediately must not keep a processor busy. Within 1.6 s, the watcher retries after 0.1, 0.3,
+/// 0.7 and 1.5 s. The next delay is 1.6 s, and the watcher ends without waiting for it.
 #[test]
 fn retries_back_off() {
     let scripts = (0..1_000).map(|_| Err(failure())).collect();
     let (handle, _receiver, driver) = start_watcher(scripts);
     thread::sleep(Duration::from_millis(1_600));
-    let tries = driver.subscriptions.load(Ordering::SeqCst);
-    assert!((2..=5).contains(&tries), "{tries}");
+    let attempts = driver.subscriptions.load(Ordering::SeqCst);
+    assert!((2..=5).contains(&attempts), "{attempts}");
     let start = Instant::now();
     handle.join();
-    assert!(start.elapsed() < Duration::from_secs(1), "it pauses on");
+    assert!(
+        start.elapsed() < Duration::from_secs(1),
+        "the end waits for the delay"
+    );
 }
 
 #[test]
-fn the_thread_ends_when_the_handle_is_dropped() {
+fn dropped_handle_ends_the_thread() {
     let (handle, mut receiver, _) = start_watcher(vec![]);
     assert_eq!(next_report(&mut receiver), started_report());
     drop(handle);
     let start = Instant::now();
     while !receiver.is_closed() {
-        assert!(start.elapsed() < TEST_TIMEOUT, "it lives on");
+        assert!(
+            start.elapsed() < TEST_TIMEOUT,
+            "the thread is still running"
+        );
         thread::sleep(Duration::from_millis(2));
     }
 }
@@ -199,12 +205,15 @@ fn thread_ends_without_receiver() {
     drop(receiver);
     let start = Instant::now();
     while !handle.is_finished() {
-        assert!(start.elapsed() < TEST_TIMEOUT, "it lives on");
+        assert!(
+            start.elapsed() < TEST_TIMEOUT,
+            "the thread is still running"
+        );
         thread::sleep(Duration::from_millis(2));
     }
 }
 
-/// An abandoned watcher reports nothing: its successor is running already.
+/// A stopped watcher must not report a failure, because its successor is already running.
 #[test]
 fn dropped_watcher_reports_no_failure() {
     let driver = Arc::new(ScriptedDriver {
@@ -213,7 +222,7 @@ fn dropped_watcher_reports_no_failure() {
     });
     let (sender, mut receiver) = unbounded_channel();
     let nvml: Arc<dyn Nvml> = driver;
-    let handle = spawn_with(nvml, sender, Duration::from_millis(200)).expect("there is room");
+    let handle = spawn_with(nvml, sender, Duration::from_millis(200)).expect("the thread starts");
     assert_eq!(next_report(&mut receiver), started_report());
     handle.join();
     assert!(receiver.try_recv().is_err());

@@ -1,1 +1,1 @@
-"""Stateful stand-ins for the cloud command lines that emitted scripts call."""
+"""Stateful fakes of the cloud command-line tools that generated scripts call."""

@@ -1,9 +1,9 @@
-"""`az aks`, `az group` and `az account`, over the AKS part of the state."""
+"""A fake of `az aks`, `az group` and `az account` with the AKS part of the state."""
 
 import re
 
-from .cli import BOOL, LIST, VALUE, Command, Refused, Tool, Unsupported, flags
-from .cli import public, query, show, table
+from .cli import BOOL, LIST, VALUE, Command, CommandError, Tool, Unsupported, flags
+from .cli import flag_table, print_json, query, without_internal_keys
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 DEFAULT_VERSION = "1.33.5"
@@ -12,7 +12,7 @@ SPOT = "kubernetes.azure.com/scalesetpriority"
 _TAINT = re.compile(
     r"^[a-zA-Z\d][\w\-\.\/]{0,252}=[a-zA-Z\d][\w\-\.]{0,62}:(NoSchedule|PreferNoSchedule|NoExecute)$"
 )
-_ABSENT = (
+_UNSET = (
     "artifactStreamingProfile capacityReservationGroupId creationData enableEncryptionAtHost"
     " enableFips enableUltraSsd gatewayProfile gpuInstanceProfile gpuProfile hostGroupId"
     " kubeletConfig linuxOsConfig localDnsProfile maxCount messageOfTheDay minCount networkProfile"
@@ -22,31 +22,31 @@ _ABSENT = (
 ).split()
 
 
-def _refuse(text, rc=1):
-    return Refused(rc, f"ERROR: {text}")
+def _command_error(text, rc=1):
+    return CommandError(rc, f"ERROR: {text}")
 
 
-def _missing(code, message):
-    return Refused(3, f"ERROR: ({code}) {message}\nCode: {code}\nMessage: {message}")
+def _not_found(code, message):
+    return CommandError(3, f"ERROR: ({code}) {message}\nCode: {code}\nMessage: {message}")
 
 
-def _need(call, *names):
-    absent = [name for name in names if not call.has(name)]
-    if absent:
-        raise _refuse(f"the following arguments are required: {', '.join(absent)}", 2)
+def _require(call, *names):
+    missing = [name for name in names if not call.has(name)]
+    if missing:
+        raise _command_error(f"the following arguments are required: {', '.join(missing)}", 2)
     return [call.get(name) for name in names]
 
 
-def _answer(call, value):
-    value = public(value)
+def _print_result(call, value):
+    value = without_internal_keys(value)
     if call.has("--query"):
         value = query(value, call.get("--query"))
-    form = call.get("--output", "json")
-    if form == "none":
+    output = call.get("--output", "json")
+    if output == "none":
         return
-    if form == "json":
-        show(value)
-    elif form == "tsv":
+    if output == "json":
+        print_json(value)
+    elif output == "tsv":
         for each in value if isinstance(value, list) else [value]:
             if isinstance(each, (dict, list)):
                 raise Unsupported("az --output tsv of an object: name one field with --query")
@@ -55,54 +55,54 @@ def _answer(call, value):
             if each is not None:
                 print(each)
     else:
-        raise Unsupported(f"az --output {form}")
+        raise Unsupported(f"az --output {output}")
 
 
 def _integer(call, name):
     try:
         return int(call.get(name))
     except ValueError as error:
-        raise _refuse(f"argument {name}: invalid int value: '{call.get(name)}'", 2) from error
+        raise _command_error(f"argument {name}: invalid int value: '{call.get(name)}'", 2) from error
 
 
 def show_account(call):
-    held = call.data["aks"].get("account") or {"id": SUBSCRIPTION, "name": "stand-in"}
-    wanted = call.get("--subscription")
-    if wanted and wanted not in (held["id"], held["name"]):
+    stored = call.data["aks"].get("account") or {"id": SUBSCRIPTION, "name": "stand-in"}
+    requested = call.get("--subscription")
+    if requested and requested not in (stored["id"], stored["name"]):
         known = call.data["aks"].get("subscriptions")
-        if known is not None and wanted not in known:
-            raise _refuse(f"Subscription '{wanted}' not found. Check the spelling and casing and"
-                          " try again.")
-        held = held | {"id": wanted}
-    _answer(call, {"isDefault": True, "state": "Enabled", "tenantId": SUBSCRIPTION} | held)
+        if known is not None and requested not in known:
+            raise _command_error(f"Subscription '{requested}' not found. Check the spelling and casing and"
+                                 " try again.")
+        stored = stored | {"id": requested}
+    _print_result(call, {"isDefault": True, "state": "Enabled", "tenantId": SUBSCRIPTION} | stored)
 
 
 def set_account(call):
-    _need(call, "--subscription")
+    _require(call, "--subscription")
 
 
 def _group(call, name):
-    held = call.data["aks"]["groups"]
-    if name not in held:
-        raise _missing("ResourceGroupNotFound", f"Resource group '{name}' could not be found.")
-    return held[name]
+    stored = call.data["aks"]["groups"]
+    if name not in stored:
+        raise _not_found("ResourceGroupNotFound", f"Resource group '{name}' could not be found.")
+    return stored[name]
 
 
 def show_group(call):
-    _answer(call, _group(call, *_need(call, "--name")))
+    _print_result(call, _group(call, *_require(call, "--name")))
 
 
 def group_exists(call):
-    _answer(call, _need(call, "--name")[0] in call.data["aks"]["groups"])
+    _print_result(call, _require(call, "--name")[0] in call.data["aks"]["groups"])
 
 
 def create_group(call):
-    name, location = _need(call, "--name", "--location")
-    held = call.data["aks"]["groups"].get(name)
-    if held and held["location"] != location:
-        raise _refuse(f"(InvalidResourceGroupLocation) Invalid resource group location '{location}'."
-                      f" The Resource group already exists in location '{held['location']}'.")
-    group = held or {
+    name, location = _require(call, "--name", "--location")
+    stored = call.data["aks"]["groups"].get(name)
+    if stored and stored["location"] != location:
+        raise _command_error(f"(InvalidResourceGroupLocation) Invalid resource group location '{location}'."
+                             f" The Resource group already exists in location '{stored['location']}'.")
+    group = stored or {
         "id": f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{name}",
         "location": location,
         "managedBy": None,
@@ -113,18 +113,18 @@ def create_group(call):
     if call.has("--tags"):
         group["tags"] = _pairs(call.get("--tags"))
     call.data["aks"]["groups"][name] = group
-    _answer(call, group)
+    _print_result(call, group)
 
 
 def _pairs(items):
-    """az's `k=v k=v`; an empty string clears."""
+    """Parse `k=v k=v`. An empty string removes all pairs."""
     return dict((each.split("=", 1) + [""])[:2] for each in items if each)
 
 
 def _labels(items):
     for each in items:
         if each and "=" not in each:
-            raise _refuse(f"Invalid label: {each}. Label definition must be of format name=value.")
+            raise _command_error(f"Invalid label: {each}. Label definition must be of format name=value.")
     return _pairs(items)
 
 
@@ -132,47 +132,47 @@ def _taints(text):
     found = [each.strip() for each in text.split(",") if each.strip()]
     for each in found:
         if not _TAINT.match(each):
-            raise _refuse(f"Invalid node taint: {each}")
+            raise _command_error(f"Invalid node taint: {each}")
     return found
 
 
 def _cluster(call, flag):
-    group, name = _need(call, "--resource-group", flag)
+    group, name = _require(call, "--resource-group", flag)
     _group(call, group)
     found = call.data["aks"]["clusters"].get(name)
     if not found or found["resourceGroup"] != group:
         kind = "Microsoft.ContainerService/managedClusters"
-        raise _missing("ResourceNotFound", f"The Resource '{kind}/{name}' under resource group"
-                       f" '{group}' was not found.")
+        raise _not_found("ResourceNotFound", f"The Resource '{kind}/{name}' under resource group"
+                         f" '{group}' was not found.")
     return found
 
 
 def _pools(call, cluster):
-    held = call.data["aks"]["pools"].values()
-    return [each for each in held if each.get("_cluster", cluster["name"]) == cluster["name"]]
+    stored = call.data["aks"]["pools"].values()
+    return [each for each in stored if each.get("_cluster", cluster["name"]) == cluster["name"]]
 
 
 def _pool(call):
     cluster = _cluster(call, "--cluster-name")
-    (name,) = _need(call, "--name")
+    (name,) = _require(call, "--name")
     for pool in _pools(call, cluster):
         if pool["name"] == name:
             return cluster, pool
-    raise _missing("NotFound", f"Could not find the agent pool '{name}' in managed cluster"
-                   f" '{cluster['name']}'.")
+    raise _not_found("NotFound", f"Could not find the agent pool '{name}' in managed cluster"
+                     f" '{cluster['name']}'.")
 
 
-def _bounds(call, pool, enabling):
+def _set_bounds(call, pool, enabling):
     if enabling and not (call.has("--min-count") and call.has("--max-count")):
-        raise _refuse("Please specify both min-count and max-count when --enable-cluster-autoscaler"
-                      " enabled")
-    least, most = _integer(call, "--min-count"), _integer(call, "--max-count")
-    if least > most:
-        raise _refuse("Value of min-count should be less than or equal to value of max-count.")
-    pool |= {"enableAutoScaling": True, "minCount": least, "maxCount": most}
+        raise _command_error("Please specify both min-count and max-count when --enable-cluster-autoscaler"
+                             " enabled")
+    minimum, maximum = _integer(call, "--min-count"), _integer(call, "--max-count")
+    if minimum > maximum:
+        raise _command_error("Value of min-count should be less than or equal to value of max-count.")
+    pool |= {"enableAutoScaling": True, "minCount": minimum, "maxCount": maximum}
 
 
-# Flags that write one value to one key of the pool, on add and (the second table) on update.
+# Flags that set one key of the pool: the first table for add, the second for update.
 _ADD = {
     "--node-vm-size": "vmSize", "--os-type": "osType", "--os-sku": "osSku",
     "--vnet-subnet-id": "vnetSubnetId", "--pod-subnet-id": "podSubnetId",
@@ -207,9 +207,9 @@ def _write(pool, call, texts):
     if call.has("--gpu-driver"):
         driver = call.get("--gpu-driver").capitalize()
         if driver not in ("Install", "None"):
-            raise _refuse(f"argument --gpu-driver: invalid choice: '{driver}'", 2)
+            raise _command_error(f"argument --gpu-driver: invalid choice: '{driver}'", 2)
         pool["gpuProfile"] = {"driver": driver}
-    # AKS writes its own taint and label on spot pools back whatever the caller sends.
+    # AKS always restores its own taint and label of spot pools.
     if pool["scaleSetPriority"] == "Spot":
         pool["nodeLabels"] = (pool["nodeLabels"] or {}) | {SPOT: "spot"}
         taint = f"{SPOT}=spot:NoSchedule"
@@ -218,9 +218,9 @@ def _write(pool, call, texts):
 
 def _new_pool(call, cluster, name):
     if not name.isalnum() or len(name) > 12:
-        raise _refuse("--nodepool-name can contain at most 12 characters and should contain only"
-                      " alphanumeric characters")
-    pool = dict.fromkeys(_ABSENT) | {
+        raise _command_error("--nodepool-name can contain at most 12 characters and should contain only"
+                             " alphanumeric characters")
+    pool = dict.fromkeys(_UNSET) | {
         "_cluster": cluster["name"],
         "count": _integer(call, "--node-count") if call.has("--node-count") else 3,
         "enableAutoScaling": False, "enableNodePublicIp": False, "kubeletDiskType": "OS",
@@ -240,17 +240,17 @@ def _new_pool(call, cluster, name):
     }
     del pool["upgradeSettingsBlueGreen"]
     if call.has("--spot-max-price") and call.get("--priority") != "Spot":
-        raise _refuse("--spot_max_price can only be set when --priority is Spot")
+        raise _command_error("--spot_max_price can only be set when --priority is Spot")
     if call.get("--priority") == "Spot":
         pool |= {"scaleSetPriority": "Spot", "scaleSetEvictionPolicy": "Delete"}
         pool["spotMaxPrice"] = float(call.get("--spot-max-price", "-1"))
     if call.has("--enable-cluster-autoscaler"):
-        _bounds(call, pool, enabling=True)
+        _set_bounds(call, pool, enabling=True)
         if not pool["minCount"] <= pool["count"] <= pool["maxCount"]:
-            raise _refuse("node-count is not in the range of min-count and max-count")
+            raise _command_error("node-count is not in the range of min-count and max-count")
     elif call.has("--min-count") or call.has("--max-count"):
-        raise _refuse("min-count and max-count are required for --enable-cluster-autoscaler, please"
-                      " use the flag")
+        raise _command_error("min-count and max-count are required for --enable-cluster-autoscaler, please"
+                             " use the flag")
     for flag, key in (("--max-pods", "maxPods"), ("--node-osdisk-size", "osDiskSizeGb")):
         if call.has(flag):
             pool[key] = _integer(call, flag)
@@ -266,20 +266,20 @@ def _new_pool(call, cluster, name):
     return pool
 
 
-def _shown(call, cluster):
-    return public(cluster) | {"agentPoolProfiles": _pools(call, cluster)}
+def _described(call, cluster):
+    return without_internal_keys(cluster) | {"agentPoolProfiles": _pools(call, cluster)}
 
 
 def show_cluster(call):
-    _answer(call, _shown(call, _cluster(call, "--name")))
+    _print_result(call, _described(call, _cluster(call, "--name")))
 
 
 def create_cluster(call):
-    group, name = _need(call, "--resource-group", "--name")
+    group, name = _require(call, "--resource-group", "--name")
     location = call.get("--location", _group(call, group)["location"])
     if name in call.data["aks"]["clusters"]:
-        raise _refuse(f"The cluster '{name}' under resource group '{group}' already exists. Please"
-                      " use command 'az aks update' to update the existing cluster.")
+        raise _command_error(f"The cluster '{name}' under resource group '{group}' already exists. Please"
+                             " use command 'az aks update' to update the existing cluster.")
     base = f"/subscriptions/{SUBSCRIPTION}/resourceGroups/{group}"
     cluster = {
         "_flags": dict(call.values), "fqdn": f"{name}.hcp.{location}.azmk8s.io",
@@ -302,21 +302,21 @@ def create_cluster(call):
     if call.has("--enable-private-cluster"):
         cluster["apiServerAccessProfile"] = {"enablePrivateCluster": True}
     call.data["aks"]["clusters"][name] = cluster
-    # The cluster's own flags describe its first pool under other names.
+    # The flags of `aks create` for the first pool have different names.
     renamed = {"--nodepool-labels": "--labels", "--nodepool-taints": "--node-taints",
                "--nodepool-tags": "--tags"}
-    whole, first = call.values, {}
-    for flag, value in whole.items():
+    cluster_values, pool_values = call.values, {}
+    for flag, value in cluster_values.items():
         if flag not in ("--tags", "--name", "--mode"):
-            first[renamed.get(flag, flag)] = value
-    call.values = first | {"--mode": "System"}
-    _new_pool(call, cluster, whole.get("--nodepool-name", "nodepool1"))
-    call.values = whole
-    _answer(call, _shown(call, cluster))
+            pool_values[renamed.get(flag, flag)] = value
+    call.values = pool_values | {"--mode": "System"}
+    _new_pool(call, cluster, cluster_values.get("--nodepool-name", "nodepool1"))
+    call.values = cluster_values
+    _print_result(call, _described(call, cluster))
 
 
 def _write_cluster(cluster, call):
-    """What create and update write alike."""
+    """Apply the settings that create and update have in common."""
     if call.has("--tags"):
         cluster["tags"] = _pairs(call.get("--tags")) or None
     if call.has("--tier"):
@@ -335,33 +335,33 @@ def _write_cluster(cluster, call):
     for flag, enabled in (("--enable-workload-identity", True), ("--disable-workload-identity", False)):
         if call.has(flag):
             if enabled and not cluster["oidcIssuerProfile"]["enabled"]:
-                raise _refuse("Enabling workload identity requires enabling OIDC issuer"
-                              " (--enable-oidc-issuer).")
+                raise _command_error("Enabling workload identity requires enabling OIDC issuer"
+                                     " (--enable-oidc-issuer).")
             cluster["securityProfile"]["workloadIdentity"] = {"enabled": enabled}
 
 
 def _schedules(call):
     cluster = _cluster(call, "--cluster-name")
-    (name,) = _need(call, "--name")
+    (name,) = _require(call, "--name")
     return cluster, cluster.setdefault("_schedules", {}), name
 
 
 def show_schedule(call):
-    _, held, name = _schedules(call)
-    if name not in held:
-        raise _missing("NotFound", f"The maintenance configuration '{name}' was not found.")
-    _answer(call, held[name])
+    _, stored, name = _schedules(call)
+    if name not in stored:
+        raise _not_found("NotFound", f"The maintenance configuration '{name}' was not found.")
+    _print_result(call, stored[name])
 
 
 def write_schedule(call):
-    cluster, held, name = _schedules(call)
+    cluster, stored, name = _schedules(call)
     if call.get("--schedule-type") != "Weekly":
         raise Unsupported("az aks maintenanceconfiguration without --schedule-type Weekly")
-    if (name in held) == call.command.endswith(" add"):
-        there = "already exists" if name in held else "does not exist"
-        raise _refuse(f"Maintenance configuration '{name}' {there} in cluster '{cluster['name']}'.")
-    day, start = _need(call, "--day-of-week", "--start-time")
-    held[name] = {
+    if (name in stored) == call.command.endswith(" add"):
+        state = "already exists" if name in stored else "does not exist"
+        raise _command_error(f"Maintenance configuration '{name}' {state} in cluster '{cluster['name']}'.")
+    day, start = _require(call, "--day-of-week", "--start-time")
+    stored[name] = {
         "id": f"{cluster['id']}/maintenanceConfigurations/{name}", "name": name,
         "maintenanceWindow": {
             "schedule": {"daily": None, "weekly": {
@@ -371,7 +371,7 @@ def write_schedule(call):
         },
         "notAllowedTime": None, "timeInWeek": None,
     }
-    _answer(call, held[name])
+    _print_result(call, stored[name])
 
 
 def update_cluster(call):
@@ -380,27 +380,27 @@ def update_cluster(call):
     if call.has("--network-policy"):
         cluster["networkProfile"]["networkPolicy"] = call.get("--network-policy")
     cluster["_flags"] |= call.values
-    _answer(call, _shown(call, cluster))
+    _print_result(call, _described(call, cluster))
 
 
 def upgrade_cluster(call):
     cluster = _cluster(call, "--name")
-    _attended(call)
+    _require_confirmation(call)
     cluster["kubernetesVersion"] = call.get("--kubernetes-version", cluster["kubernetesVersion"])
     if not call.has("--control-plane-only"):
         for pool in _pools(call, cluster):
             pool["orchestratorVersion"] = cluster["kubernetesVersion"]
-    _answer(call, _shown(call, cluster))
+    _print_result(call, _described(call, cluster))
 
 
-def _attended(call):
+def _require_confirmation(call):
     if not call.has("--yes"):
-        raise _refuse("Unable to prompt for confirmation as no tty available. Use --yes.")
+        raise _command_error("Unable to prompt for confirmation as no tty available. Use --yes.")
 
 
 def delete_cluster(call):
     cluster = _cluster(call, "--name")
-    _attended(call)
+    _require_confirmation(call)
     for pool in _pools(call, cluster):
         del call.data["aks"]["pools"][pool["name"]]
     del call.data["aks"]["clusters"][cluster["name"]]
@@ -410,80 +410,80 @@ def get_credentials(call):
     cluster = _cluster(call, "--name")
     name = call.get("--context", cluster["name"] + ("-admin" if call.has("--admin") else ""))
     if name in call.data["contexts"] and not call.has("--overwrite-existing"):
-        held = call.data["contexts"][name]
-        if held.get("server") != f"https://{cluster['fqdn']}:443":
-            raise _refuse(f"A different object named {name} already exists in your kubeconfig file.")
+        stored = call.data["contexts"][name]
+        if stored.get("server") != f"https://{cluster['fqdn']}:443":
+            raise _command_error(f"A different object named {name} already exists in your kubeconfig file.")
     call.data["contexts"][name] = {"server": f"https://{cluster['fqdn']}:443"}
     call.data["currentContext"] = name
 
 
 def show_pool(call):
-    _answer(call, _pool(call)[1])
+    _print_result(call, _pool(call)[1])
 
 
 def list_pools(call):
-    _answer(call, _pools(call, _cluster(call, "--cluster-name")))
+    _print_result(call, _pools(call, _cluster(call, "--cluster-name")))
 
 
 def add_pool(call):
     cluster = _cluster(call, "--cluster-name")
-    (name,) = _need(call, "--name")
-    held = call.data["aks"]["pools"].get(name)
-    if held and held.get("_cluster", cluster["name"]) != cluster["name"]:
+    (name,) = _require(call, "--name")
+    stored = call.data["aks"]["pools"].get(name)
+    if stored and stored.get("_cluster", cluster["name"]) != cluster["name"]:
         raise Unsupported(f"two AKS node pools named {name}")
-    if held:
-        raise _refuse(f"Node pool {name} already exists, please try a different name, use 'aks"
-                      " nodepool list' to get current list of node pool")
-    _answer(call, _new_pool(call, cluster, name))
+    if stored:
+        raise _command_error(f"Node pool {name} already exists, please try a different name, use 'aks"
+                             " nodepool list' to get current list of node pool")
+    _print_result(call, _new_pool(call, cluster, name))
 
 
 def update_pool(call):
-    _need(call, "--resource-group", "--cluster-name", "--name")
+    _require(call, "--resource-group", "--cluster-name", "--name")
     switches = ["--enable-cluster-autoscaler", "--disable-cluster-autoscaler",
                 "--update-cluster-autoscaler"]
     given = [each for each in switches if call.has(each)]
-    frame = {"--resource-group", "--cluster-name", "--name", "--no-wait", *_GLOBAL}
-    if not call.values.keys() - frame:
-        raise _refuse("Please specify one or more of the settings of the node pool to update", 2)
+    common = {"--resource-group", "--cluster-name", "--name", "--no-wait", *_GLOBAL}
+    if not call.values.keys() - common:
+        raise _command_error("Please specify one or more of the settings of the node pool to update", 2)
     if len(given) > 1:
-        raise _refuse("Can only specify one of --enable-cluster-autoscaler,"
-                      " --update-cluster-autoscaler and --disable-cluster-autoscaler", 2)
+        raise _command_error("Can only specify one of --enable-cluster-autoscaler,"
+                             " --update-cluster-autoscaler and --disable-cluster-autoscaler", 2)
     if not given and (call.has("--min-count") or call.has("--max-count")):
-        raise _refuse("min-count and max-count need --enable-cluster-autoscaler or"
-                      " --update-cluster-autoscaler")
+        raise _command_error("min-count and max-count need --enable-cluster-autoscaler or"
+                             " --update-cluster-autoscaler")
     _, pool = _pool(call)
     if given[:1] == switches[:1]:
         if pool["enableAutoScaling"]:
-            raise _refuse("Cluster autoscaler is already enabled for this node pool. Please run"
-                          " \"az aks nodepool update --update-cluster-autoscaler\".")
-        _bounds(call, pool, enabling=True)
+            raise _command_error("Cluster autoscaler is already enabled for this node pool. Please run"
+                                 " \"az aks nodepool update --update-cluster-autoscaler\".")
+        _set_bounds(call, pool, enabling=True)
     elif given[:1] == switches[2:]:
         if not pool["enableAutoScaling"]:
-            raise _refuse("Cluster autoscaler is not enabled for this node pool. Run \"az aks"
-                          " nodepool update --enable-cluster-autoscaler\" to enable cluster with"
-                          " min-count and max-count.")
-        _bounds(call, pool, enabling=True)
+            raise _command_error("Cluster autoscaler is not enabled for this node pool. Run \"az aks"
+                                 " nodepool update --enable-cluster-autoscaler\" to enable cluster with"
+                                 " min-count and max-count.")
+        _set_bounds(call, pool, enabling=True)
     elif given:
         pool |= {"enableAutoScaling": False, "minCount": None, "maxCount": None}
     _write(pool, call, _UPDATE)
-    _answer(call, pool)
+    _print_result(call, pool)
 
 
 def scale_pool(call):
     _, pool = _pool(call)
     count = _integer(call, "--node-count") if call.has("--node-count") else 3
     if pool["enableAutoScaling"]:
-        raise _refuse("Cannot scale cluster autoscaler enabled node pool.")
+        raise _command_error("Cannot scale cluster autoscaler enabled node pool.")
     if count == pool["count"]:
-        raise _refuse("The new node count is the same as the current node count.")
+        raise _command_error("The new node count is the same as the current node count.")
     pool["count"] = count
-    _answer(call, pool)
+    _print_result(call, pool)
 
 
 def upgrade_pool(call):
     _, pool = _pool(call)
     pool["orchestratorVersion"] = call.get("--kubernetes-version", pool["orchestratorVersion"])
-    _answer(call, pool)
+    _print_result(call, pool)
 
 
 def delete_pool(call):
@@ -492,7 +492,7 @@ def delete_pool(call):
 
 
 def _unknown(_name, arguments):
-    return Refused(2, f"ERROR: unrecognized arguments: {' '.join(arguments)}")
+    return CommandError(2, f"ERROR: unrecognized arguments: {' '.join(arguments)}")
 
 
 _ALIASES = {"-g": "--resource-group", "-n": "--name", "-o": "--output", "-y": "--yes"}
@@ -505,8 +505,8 @@ _GROUP_ALIASES = {"-l": "--location", "-g": "--name", "--resource-group": "--nam
 
 
 def _tables(name, command):
-    """The real flag table of this command with the kinds that the parser here knows."""
-    for each in (table("az_flags.json") or {"commands": []})["commands"]:
+    """Return the real flags of a command with the kinds of this parser, and the aliases."""
+    for each in (flag_table("az_flags.json") or {"commands": []})["commands"]:
         if each["command"] == "az " + name:
             kinds = {"bool": BOOL, "list": LIST}
             found = {flag: kinds.get(about["type"], VALUE) for flag, about in each["flags"].items()}
@@ -532,7 +532,7 @@ for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
 _AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity",
              "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
-# What only node pools have, and aks create does not take for its first pool.
+# Flags of node pools that `aks create` does not accept for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
                     " undrainable-node-behavior")
@@ -574,7 +574,7 @@ _COMMANDS = {
 
 TOOL = Tool(
     name="az",
-    commands={name: Command(*about) for name, about in _COMMANDS.items()},
+    commands={name: Command(*definition) for name, definition in _COMMANDS.items()},
     flags=_GLOBAL,
     aliases=_ALIASES,
     unknown=_unknown,

@@ -1,4 +1,4 @@
-"""Argument parsing, refusals and output that all the stand-ins share."""
+"""Argument parsing, errors and output of all fakes."""
 
 import json
 import os
@@ -12,8 +12,8 @@ from . import state
 BOOL, VALUE, LIST, REPEAT = "bool", "value", "list", "repeat"
 
 
-class Refused(Exception):
-    """The call ends with this code and this text on stderr; the state stays as it was."""
+class CommandError(Exception):
+    """An error with an exit code and a message for stderr. The state does not change."""
 
     def __init__(self, rc, text):
         super().__init__(text)
@@ -21,8 +21,8 @@ class Refused(Exception):
         self.text = text
 
 
-class Unsupported(Refused):
-    """What the real tool does and the stand-in does not model."""
+class Unsupported(CommandError):
+    """An error because the fake does not model a function of the real tool."""
 
     def __init__(self, what):
         super().__init__(64, f"stand-in: unsupported: {what}")
@@ -30,7 +30,7 @@ class Unsupported(Refused):
 
 @dataclass
 class Command:
-    """One command of a tool: what runs it, whether it may change anything, and its flags by kind."""
+    """A command of a tool: its function, whether it can change the state, and the kinds of its flags."""
 
     run: Callable
     mutates: bool = False
@@ -40,14 +40,14 @@ class Command:
 
 @dataclass
 class Tool:
-    """A stand-in: its commands by name, the flags that every command takes, and its manners."""
+    """A fake tool: its commands by name, its global flags, and the style of its command line."""
 
     name: str
     commands: dict
     flags: dict
     aliases: dict
-    unknown: Callable  # (command name, unknown arguments) -> Refused
-    outage: str  # what an outage or a lost login looks like on stderr
+    unknown: Callable  # (command name, unknown arguments) -> CommandError
+    outage: str  # the error message of an outage or an expired login
     style: str = "pflag"  # gcloud | az | aws | pflag
     tables: Callable | None = None  # (command name, Command) -> (flags, aliases) of the real tool
 
@@ -68,70 +68,70 @@ class Call:
     def has(self, flag):
         return flag in self.values
 
-    def need(self, flag, refuse):
+    def need(self, flag, error):
         if flag not in self.values:
-            raise refuse
+            raise error
         return self.values[flag]
 
 
 def flags(bools="", values="", lists="", repeats=""):
-    """A flag table from four blank-separated lists of names, written without their dashes."""
-    table = {}
+    """Create a table of flags from four space-separated lists of names without dashes."""
+    flag_table = {}
     for names, kind in ((bools, BOOL), (values, VALUE), (lists, LIST), (repeats, REPEAT)):
-        table |= {("-" if len(name) == 1 else "--") + name: kind for name in names.split()}
-    return table
+        flag_table |= {("-" if len(name) == 1 else "--") + name: kind for name in names.split()}
+    return flag_table
 
 
-def table(file):
-    """A flag table of the real tool, or None when GPUC_FLAG_TABLES does not hold it."""
+def flag_table(file):
+    """Read a flag table of the real tool. Return None if it is not in GPUC_FLAG_TABLES."""
     folder = os.environ.get("GPUC_FLAG_TABLES")
     path = Path(folder, file) if folder else None
     return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else None
 
 
 def main(tool):
-    """Run one call of TOOL: find the command, parse, run, log."""
+    """Run and log one call of a tool."""
     argv = sys.argv[1:]
     name, rest = _find(tool, argv)
     command = tool.commands.get(name)
     call = Call(name, [], {}, {}, bool(command and command.mutates))
-    rc = 1  # what a crash of the stand-in itself exits with
+    rc = 1  # the exit code if the fake crashes
     try:
         if command is None:
             raise Unsupported(f"{tool.name} {' '.join(argv)}")
-        with state.opened() as data:
-            known, aliases = (tool.tables and tool.tables(name, command)) or (
+        with state.open_state() as data:
+            kinds, aliases = (tool.tables and tool.tables(name, command)) or (
                 command.flags,
                 command.aliases,
             )
             call.data = data
             call.words, call.values, unknown = parse(
-                rest, tool.flags | known, tool.aliases | aliases, tool.style
+                rest, tool.flags | kinds, tool.aliases | aliases, tool.style
             )
             if unknown:
                 raise tool.unknown(name, unknown)
-            # A call the parser refuses never reaches the network, so the outage comes after it.
+            # The real tool rejects invalid arguments before it uses the network.
             _outage(tool, argv)
             rc = command.run(call) or 0
-    except Refused as refused:
-        rc = refused.rc
-        sys.stderr.write(refused.text.rstrip("\n") + "\n")
+    except CommandError as error:
+        rc = error.rc
+        sys.stderr.write(error.text.rstrip("\n") + "\n")
     finally:
         state.record(tool.name, argv, call.mutates, rc)
     return rc
 
 
 def _outage(tool, argv):
-    who, _, part = os.environ.get("GPUC_STANDIN_FAIL", "").partition(":")
-    if who == tool.name and part in " ".join(argv):
-        raise Refused(1, tool.outage)
-    most = os.environ.get("GPUC_STANDIN_DIE_AFTER")
-    if most is not None and state.changes() >= int(most):
-        raise Refused(1, tool.outage)
+    tool_name, _, substring = os.environ.get("GPUC_STANDIN_FAIL", "").partition(":")
+    if tool_name == tool.name and substring in " ".join(argv):
+        raise CommandError(1, tool.outage)
+    limit = os.environ.get("GPUC_STANDIN_DIE_AFTER")
+    if limit is not None and state.changes() >= int(limit):
+        raise CommandError(1, tool.outage)
 
 
 def _find(tool, argv):
-    """The longest command name among the leading words, and the arguments without it."""
+    """Return the longest command name at the beginning, and the other arguments."""
     words, index = [], 0
     while index < len(argv):
         argument = argv[index]
@@ -147,13 +147,13 @@ def _find(tool, argv):
     for size in range(len(words), 0, -1):
         name = " ".join(argv[at] for at in words[:size])
         if name in tool.commands:
-            taken = set(words[:size])
-            return name, [each for at, each in enumerate(argv) if at not in taken]
+            used = set(words[:size])
+            return name, [each for at, each in enumerate(argv) if at not in used]
     return "", argv
 
 
-def parse(argv, known, aliases, style):
-    """Words, flag values and unknown arguments of a command line in the manner of STYLE."""
+def parse(argv, kinds, aliases, style):
+    """Return the words, flag values and unknown arguments of a command line in this style."""
     words, values, unknown, index = [], {}, [], 0
     while index < len(argv):
         argument = argv[index]
@@ -166,21 +166,21 @@ def parse(argv, known, aliases, style):
             break
         name, equals, text = argument.partition("=")
         name = aliases.get(name, name)
-        negative = style == "gcloud" and name.startswith("--no-") and name not in known
-        if negative and known.get("--" + name[5:]) == BOOL:
+        negative = style == "gcloud" and name.startswith("--no-") and name not in kinds
+        if negative and kinds.get("--" + name[5:]) == BOOL:
             values["--" + name[5:]] = False
             continue
-        if style == "az" and name not in known and name.startswith("--"):
-            near = {aliases.get(each, each) for each in [*known, *aliases] if each.startswith(name)}
-            name = near.pop() if len(near) == 1 else name
-        if style == "pflag" and name not in known and not name.startswith("--") and len(name) > 2:
+        if style == "az" and name not in kinds and name.startswith("--"):
+            matches = {aliases.get(each, each) for each in [*kinds, *aliases] if each.startswith(name)}
+            name = matches.pop() if len(matches) == 1 else name
+        if style == "pflag" and name not in kinds and not name.startswith("--") and len(name) > 2:
             short = aliases.get(name[:2], name[:2])
-            if short in known and known[short] != BOOL:
+            if short in kinds and kinds[short] != BOOL:
                 name, equals, text = short, "=", argument[2:]
-        kind = known.get(name)
+        kind = kinds.get(name)
         if kind is None:
             unknown.append(argument)
-            # What follows an unknown flag is most likely its value; the real parsers name it too.
+            # The argument after an unknown flag is probably its value. The real parsers report both.
             if not equals and style in ("az", "aws"):
                 while index < len(argv) and not argv[index].startswith("-"):
                     unknown.append(argv[index])
@@ -188,7 +188,7 @@ def parse(argv, known, aliases, style):
             continue
         if kind == BOOL:
             if equals and style not in ("pflag", "az"):
-                raise Refused(2, f"argument {name}: ignored explicit argument '{text}'")
+                raise CommandError(2, f"argument {name}: ignored explicit argument '{text}'")
             values[name] = text.lower() not in ("false", "0") if equals else True
             continue
         if kind == LIST and style in ("az", "aws"):
@@ -200,7 +200,7 @@ def parse(argv, known, aliases, style):
             continue
         if not equals:
             if index >= len(argv):
-                raise Refused(2, f"argument {name}: expected one argument")
+                raise CommandError(2, f"argument {name}: expected one argument")
             text = argv[index]
             index += 1
         if kind == REPEAT:
@@ -210,20 +210,20 @@ def parse(argv, known, aliases, style):
     return words, values, unknown
 
 
-def show(value):
-    """Print VALUE as the tools print JSON."""
+def print_json(value):
+    """Print a value as JSON in the format of the tools."""
     print(json.dumps(value, indent=2))
 
 
-def public(value):
-    """VALUE without the stand-in's own keys, which begin with an underscore."""
+def without_internal_keys(value):
+    """Return a value without the fake's internal keys, which begin with an underscore."""
     if isinstance(value, dict):
-        return {key: public(each) for key, each in value.items() if not key.startswith("_")}
-    return [public(each) for each in value] if isinstance(value, list) else value
+        return {key: without_internal_keys(each) for key, each in value.items() if not key.startswith("_")}
+    return [without_internal_keys(each) for each in value] if isinstance(value, list) else value
 
 
 def query(value, path):
-    """The part of JMESPath that scripts need: dotted names, [0], [*], [], length(x), and `null` for what is empty."""
+    """Evaluate the part of JMESPath that scripts use: dotted names, [0], [*], [], length(x), and || `null`."""
     path = path.strip()
     if path.endswith(" || `null`"):
         return query(value, path.removesuffix(" || `null`")) or None
@@ -232,7 +232,7 @@ def query(value, path):
     return _walk(value, _tokens(path))
 
 
-# `[]`: as `[*]`, but lists in lists become one.
+# `[]`: like `[*]`, but flattens nested lists.
 _FLAT = object()
 
 
@@ -240,10 +240,10 @@ def _tokens(path):
     tokens, rest = [], path
     while rest:
         if rest.startswith("["):
-            inside, bracket, rest = rest[1:].partition("]")
-            if not bracket or not (inside in ("", "*") or inside.lstrip("-").isdigit()):
+            content, bracket, rest = rest[1:].partition("]")
+            if not bracket or not (content in ("", "*") or content.lstrip("-").isdigit()):
                 raise Unsupported(f"query {path}")
-            tokens.append({"": _FLAT, "*": None}[inside] if inside in ("", "*") else int(inside))
+            tokens.append({"": _FLAT, "*": None}[content] if content in ("", "*") else int(content))
         elif rest.startswith('"'):
             name, _, rest = rest[1:].partition('"')
             tokens.append(name)
@@ -269,8 +269,8 @@ def _walk(value, tokens):
                 found = [inner for each in found for inner in each]
             return found
         if isinstance(token, int):
-            inside = isinstance(value, list) and -len(value) <= token < len(value)
-            value = value[token] if inside else None
+            in_range = isinstance(value, list) and -len(value) <= token < len(value)
+            value = value[token] if in_range else None
         else:
             value = value.get(token) if isinstance(value, dict) else None
     return value

@@ -1,52 +1,52 @@
-"""`eksctl`: reads a ClusterConfig and makes what is missing in the EKS part of the state."""
+"""A fake of `eksctl`, which creates the missing resources of a ClusterConfig in the EKS part of the state."""
 
 import fnmatch
 import re
 
 import yaml
 
-from .cli import Command, Refused, Tool, Unsupported, flags, show, table
+from .cli import Command, CommandError, Tool, Unsupported, flag_table, flags, print_json
 
 ACCOUNT = "123456789012"
 DEFAULT_VERSION = "1.34"
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE",
             "NoExecute": "NO_EXECUTE"}
-# Flags that eksctl refuses next to --config-file (pkg/ctl/cmdutils, 0.231.0-dev).
+# Flags that eksctl rejects together with --config-file (pkg/ctl/cmdutils, 0.231.0-dev).
 _WITHOUT_FILE = ("name cluster region version tags zones nodes nodes-min nodes-max node-type managed"
                  " spot node-labels node-zones").split()
 
 
-def _refuse(text):
-    return Refused(1, f"Error: {text}")
+def _command_error(text):
+    return CommandError(1, f"Error: {text}")
 
 
-def _note(text):
+def _log(text):
     print(f"[ℹ]  {text}")
 
 
 def _config(call):
-    """The ClusterConfig of -f, with metadata.name and metadata.region."""
+    """Read the ClusterConfig of -f. Check that metadata.name and metadata.region are set."""
     for name in _WITHOUT_FILE:
         if call.has("--" + name):
-            raise _refuse(f"cannot use --{name} when --config-file/-f is set")
+            raise _command_error(f"cannot use --{name} when --config-file/-f is set")
     try:
         with open(call.get("--config-file"), encoding="utf-8") as file:
             config = yaml.safe_load(file)
     except (OSError, yaml.YAMLError) as error:
-        raise _refuse(f'reading config file "{call.get("--config-file")}": {error}') from error
-    schema = table("eksctl_schema.json")
+        raise _command_error(f'reading config file "{call.get("--config-file")}": {error}') from error
+    schema = flag_table("eksctl_schema.json")
     if schema:
         _check(config, schema, schema, "")
     if config.get("apiVersion") != "eksctl.io/v1alpha5" or config.get("kind") != "ClusterConfig":
-        raise _refuse("the config file is not an eksctl.io/v1alpha5 ClusterConfig")
+        raise _command_error("the config file is not an eksctl.io/v1alpha5 ClusterConfig")
     for key in ("name", "region"):
         if not config.get("metadata", {}).get(key):
-            raise _refuse(f"metadata.{key} must be set")
+            raise _command_error(f"metadata.{key} must be set")
     return config
 
 
 def _check(value, schema, root, path):
-    """Refuse the unknown fields that eksctl's own JSON schema does not name."""
+    """Reject fields that are not in eksctl's JSON schema."""
     if "$ref" in schema:
         name = schema["$ref"].rsplit("/", 1)[1]
         schema = root["definitions"][name.replace("%7C", "|")]
@@ -59,27 +59,27 @@ def _check(value, schema, root, path):
             if known is None:
                 continue
             if key not in known and schema.get("additionalProperties") is False:
-                raise _refuse(f'couldn\'t load config file: unknown field "{path}{key}"')
+                raise _command_error(f'couldn\'t load config file: unknown field "{path}{key}"')
             _check(each, known.get(key, {}), root, f"{path}{key}.")
 
 
 def _name(call):
-    """(cluster name, region, config or None) of a call with -f or with flags."""
+    """Return (cluster name, region, config or None) of a call with -f or with flags."""
     if call.has("--config-file"):
         config = _config(call)
         return config["metadata"]["name"], config["metadata"]["region"], config
     name = call.get("--cluster") or call.get("--name") or (call.words or [None])[0]
     if not name:
-        raise _refuse("--cluster must be set")
+        raise _command_error("--cluster must be set")
     return name, call.get("--region"), None
 
 
 def _cluster(call, name, region):
     found = call.data["eks"]["clusters"].get(name)
     if not found or (region and found["_region"] != region):
-        raise _refuse(f'unable to describe cluster control plane: operation error EKS:'
-                      f" DescribeCluster, https response error StatusCode: 404,"
-                      f" ResourceNotFoundException: No cluster found for name: {name}.")
+        raise _command_error(f'unable to describe cluster control plane: operation error EKS:'
+                             f" DescribeCluster, https response error StatusCode: 404,"
+                             f" ResourceNotFoundException: No cluster found for name: {name}.")
     return found
 
 
@@ -93,19 +93,19 @@ def create_cluster(call):
     name, region, config = _name(call)
     if call.has("--dry-run"):
         return _dry_run(call, config)
-    held = call.data["eks"]["clusters"]
-    if name in held:
-        raise _refuse(f'creating CloudFormation stack "eksctl-{name}-cluster": operation error'
-                      f" CloudFormation: CreateStack, AlreadyExistsException: Stack"
-                      f" [eksctl-{name}-cluster] already exists")
+    stored = call.data["eks"]["clusters"]
+    if name in stored:
+        raise _command_error(f'creating CloudFormation stack "eksctl-{name}-cluster": operation error'
+                             f" CloudFormation: CreateStack, AlreadyExistsException: Stack"
+                             f" [eksctl-{name}-cluster] already exists")
     network = config.get("vpc") or {}
     vpc = network.get("id", "vpc-0a0a0a0a0a0a0a0a0")
     subnets = _network(config, region, vpc)
     endpoints = network.get("clusterEndpoints") or {}
     call.data["eks"]["subnets"] |= subnets
-    owned = {"alpha.eksctl.io/cluster-name": name, "alpha.eksctl.io/eksctl-version": "0.231.0",
-             "eksctl.cluster.k8s.io/v1alpha1/cluster-name": name}
-    held[name] = {
+    tags = {"alpha.eksctl.io/cluster-name": name, "alpha.eksctl.io/eksctl-version": "0.231.0",
+            "eksctl.cluster.k8s.io/v1alpha1/cluster-name": name}
+    stored[name] = {
         "_region": region, "_config": {k: v for k, v in config.items() if not k.endswith("Groups")},
         "arn": _arn(region, f"cluster/{name}"), "name": name, "status": "ACTIVE",
         "version": str(config["metadata"].get("version", DEFAULT_VERSION)),
@@ -119,27 +119,27 @@ def create_cluster(call):
         },
         "roleArn": f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-cluster-ServiceRole",
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/STANDIN"}},
-        "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | owned
+        "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
     }
-    _note(f'EKS cluster "{name}" in "{region}" region is ready')
+    _log(f'EKS cluster "{name}" in "{region}" region is ready')
     context = f"stand-in@{name}.{region}.eksctl.io"
     if call.get("--write-kubeconfig", True):
-        call.data["contexts"][context] = {"server": held[name]["endpoint"]}
+        call.data["contexts"][context] = {"server": stored[name]["endpoint"]}
         call.data["currentContext"] = context
     if not call.has("--without-nodegroup"):
-        _groups(call, name, region, config)
+        _create_groups(call, name, region, config)
     return 0
 
 
 def _network(config, region, vpc):
-    """The subnets of a VPC that is there, or of one that eksctl makes: a public and a private one in each zone."""
+    """Return the subnets of an existing VPC, or of a new one: a public and a private subnet per zone."""
     found = {}
     for visibility, digit in (("public", "1"), ("private", "2")):
         given = (config.get("vpc") or {}).get("subnets")
         zones = config.get("availabilityZones") or [f"{region}{zone}" for zone in "abc"]
-        made = {zone: {"id": f"subnet-{digit}{number:016x}"} for number, zone in enumerate(zones)}
-        for key, about in (made if given is None else given.get(visibility) or {}).items():
+        created = {zone: {"id": f"subnet-{digit}{number:016x}"} for number, zone in enumerate(zones)}
+        for key, about in (created if given is None else given.get(visibility) or {}).items():
             found[about["id"]] = {
                 "SubnetId": about["id"], "AvailabilityZone": about.get("az", key), "VpcId": vpc,
                 "MapPublicIpOnLaunch": visibility == "public", "State": "available"}
@@ -149,7 +149,7 @@ def _network(config, region, vpc):
 def _dry_run(call, config):
     for name in ("install-nvidia-plugin", "install-neuron-plugin", "timeout", "cfn-role-arn", "profile"):
         if call.has("--" + name):
-            raise _refuse(f"cannot use --{name} with --dry-run")
+            raise _command_error(f"cannot use --{name} with --dry-run")
     call.mutates = False
     print(yaml.safe_dump(config, sort_keys=True), end="")
     return 0
@@ -162,35 +162,35 @@ def create_nodegroup(call):
     if call.has("--dry-run"):
         return _dry_run(call, config)
     _cluster(call, name, region)
-    return _groups(call, name, region, config)
+    return _create_groups(call, name, region, config)
 
 
-def _chosen(call, name):
+def _is_selected(call, name):
     include = [each for each in call.get("--include", call.get("--only", "")).split(",") if each]
     exclude = [each for each in call.get("--exclude", "").split(",") if each]
     matched = any(fnmatch.fnmatch(name, each) for each in include) or not include
     return matched and not any(fnmatch.fnmatch(name, each) for each in exclude)
 
 
-def _groups(call, name, region, config):
-    held, plain = call.data["eks"]["nodegroups"], call.data["eks"]["unmanaged"]
-    made = []
-    for kind, target in (("managedNodeGroups", held), ("nodeGroups", plain)):
+def _create_groups(call, name, region, config):
+    stored, unmanaged = call.data["eks"]["nodegroups"], call.data["eks"]["unmanaged"]
+    created = []
+    for kind, target in (("managedNodeGroups", stored), ("nodeGroups", unmanaged)):
         for group in config.get(kind) or []:
             if not re.fullmatch(r"[a-zA-Z][-a-zA-Z0-9]*", group["name"]):
-                raise _refuse(f"validation for {group['name']} failed, name must satisfy regular"
-                              " expression pattern: [a-zA-Z][-a-zA-Z0-9]*")
-            if not _chosen(call, group["name"]):
+                raise _command_error(f"validation for {group['name']} failed, name must satisfy regular"
+                                     " expression pattern: [a-zA-Z][-a-zA-Z0-9]*")
+            if not _is_selected(call, group["name"]):
                 continue
             if group["name"] in target:
                 if target[group["name"]]["clusterName"] != name:
                     raise Unsupported(f"two EKS nodegroups named {group['name']}")
-                _note(f'nodegroup "{group["name"]}" already exists and will be skipped')
+                _log(f'nodegroup "{group["name"]}" already exists and will be skipped')
                 continue
             target[group["name"]] = _nodegroup(call, name, region, group)
-            made.append(group)
-    _note(f"created {len(made)} nodegroup(s) in cluster \"{name}\"")
-    if call.get("--install-nvidia-plugin", True) and any(map(_plugged, made)):
+            created.append(group)
+    _log(f"created {len(created)} nodegroup(s) in cluster \"{name}\"")
+    if call.get("--install-nvidia-plugin", True) and any(map(_needs_device_plugin, created)):
         call.data["objects"]["daemonset/kube-system/nvidia-device-plugin-daemonset"] = {
             "apiVersion": "apps/v1", "kind": "DaemonSet",
             "metadata": {"name": "nvidia-device-plugin-daemonset", "namespace": "kube-system"},
@@ -205,18 +205,18 @@ def _types(group):
     return group.get("instanceTypes") or [group.get("instanceType", "m5.large")]
 
 
-def _gpu(kind):
-    """Whether eksctl's instance map calls this type NVIDIA: not p3.* and not bare metal."""
+def _is_nvidia(kind):
+    """Return whether eksctl's instance map has this type as NVIDIA: not p3.* and not bare metal."""
     return bool(re.match(r"(g\d|gr\d|p\d)", kind)) and not re.match(r"p3\.|.*\.metal", kind)
 
 
-def _plugged(group):
+def _needs_device_plugin(group):
     family = group.get("amiFamily", "AmazonLinux2023")
-    return family in ("AmazonLinux2023", "AmazonLinux2") and any(map(_gpu, _types(group)))
+    return family in ("AmazonLinux2023", "AmazonLinux2") and any(map(_is_nvidia, _types(group)))
 
 
 def _image(group):
-    gpu, arm = any(map(_gpu, _types(group))), any(re.match(r"\w+g[dn]*\.|p6e-gb", t) for t in _types(group))
+    gpu, arm = any(map(_is_nvidia, _types(group))), any(re.match(r"\w+g[dn]*\.|p6e-gb", t) for t in _types(group))
     family = group.get("amiFamily", "AmazonLinux2023")
     arch = "ARM_64" if arm else "x86_64"
     if family == "AmazonLinux2023":
@@ -227,37 +227,37 @@ def _image(group):
 
 
 def _scaling(group):
-    least, wanted, most = (group.get(key) for key in ("minSize", "desiredCapacity", "maxSize"))
-    wanted = wanted if wanted is not None else (least if least is not None else 2)
-    least = least if least is not None else wanted
-    most = most if most is not None else max(wanted, 1)
-    if not least <= wanted <= most or most < 1:
-        raise _refuse(f"nodegroup {group['name']}: minSize <= desiredCapacity <= maxSize must hold"
-                      f" ({least}, {wanted}, {most})")
-    return {"minSize": least, "maxSize": most, "desiredSize": wanted}
+    minimum, desired, maximum = (group.get(key) for key in ("minSize", "desiredCapacity", "maxSize"))
+    desired = desired if desired is not None else (minimum if minimum is not None else 2)
+    minimum = minimum if minimum is not None else desired
+    maximum = maximum if maximum is not None else max(desired, 1)
+    if not minimum <= desired <= maximum or maximum < 1:
+        raise _command_error(f"nodegroup {group['name']}: minSize <= desiredCapacity <= maxSize must hold"
+                             f" ({minimum}, {desired}, {maximum})")
+    return {"minSize": minimum, "maxSize": maximum, "desiredSize": desired}
 
 
 def _taint(given):
     if given.get("effect") not in _EFFECTS:
-        raise _refuse(f"taint effect {given.get('effect')} is not one of {sorted(_EFFECTS)}")
-    shown = {"effect": _EFFECTS[given["effect"]], "key": given["key"]}
-    return shown | ({"value": given["value"]} if given.get("value") else {})
+        raise _command_error(f"taint effect {given.get('effect')} is not one of {sorted(_EFFECTS)}")
+    result = {"effect": _EFFECTS[given["effect"]], "key": given["key"]}
+    return result | ({"value": given["value"]} if given.get("value") else {})
 
 
 def _subnets(call, name, group):
     cluster = call.data["eks"]["clusters"][name]["resourcesVpcConfig"]["subnetIds"]
     if group.get("subnets"):
         return group["subnets"]
-    zones, held = group.get("availabilityZones"), call.data["eks"]["subnets"]
+    zones, stored = group.get("availabilityZones"), call.data["eks"]["subnets"]
     public = not group.get("privateNetworking")
-    return [each for each in cluster if held[each]["MapPublicIpOnLaunch"] == public
-            and (not zones or held[each]["AvailabilityZone"] in zones)]
+    return [each for each in cluster if stored[each]["MapPublicIpOnLaunch"] == public
+            and (not zones or stored[each]["AvailabilityZone"] in zones)]
 
 
 def _nodegroup(call, name, region, group):
-    """The group as the EKS API describes it. eksctl puts disk and placement in a launch template."""
+    """Return a node group as the EKS API describes it. eksctl sets disk and placement in a launch template."""
     if group.get("efaEnabled") and len(group.get("availabilityZones") or group.get("subnets") or []) != 1:
-        raise _refuse(f"nodegroup {group['name']}: efaEnabled needs exactly one zone or subnet")
+        raise _command_error(f"nodegroup {group['name']}: efaEnabled needs exactly one zone or subnet")
     market = (group.get("instanceMarketOptions") or {}).get("marketType")
     capacity = "CAPACITY_BLOCK" if market == "capacity-block" else "ON_DEMAND"
     version = call.data["eks"]["clusters"][name]["version"]
@@ -295,96 +295,97 @@ def delete_nodegroup(call):
     _cluster(call, name, region)
     if config and not call.has("--approve"):
         call.mutates = False
-        return _note("no changes were applied, run again with '--approve' to apply the changes")
-    chosen = [call.get("--name")] if not config else [
+        return _log("no changes were applied, run again with '--approve' to apply the changes")
+    selected = [call.get("--name")] if not config else [
         each["name"] for key in ("managedNodeGroups", "nodeGroups") for each in config.get(key) or []
-        if _chosen(call, each["name"])]
-    for group in chosen:
-        gone = False
+        if _is_selected(call, each["name"])]
+    for group in selected:
+        removed = False
         for kind in ("nodegroups", "unmanaged"):
-            held = call.data["eks"][kind].get(group)
-            if held and held["clusterName"] == name:
-                gone = call.data["eks"][kind].pop(group)
-                for asg in gone.get("resources", {}).get("autoScalingGroups", []):
+            stored = call.data["eks"][kind].get(group)
+            if stored and stored["clusterName"] == name:
+                removed = call.data["eks"][kind].pop(group)
+                for asg in removed.get("resources", {}).get("autoScalingGroups", []):
                     call.data["eks"]["autoScalingGroups"].pop(asg["name"], None)
-        if not gone and not config:
-            raise _refuse(f'nodegroup "{group}" not found')
+        if not removed and not config:
+            raise _command_error(f'nodegroup "{group}" not found')
     return 0
 
 
 def delete_cluster(call):
     name, region, _ = _name(call)
     _cluster(call, name, region)
-    held = call.data["eks"]
+    stored = call.data["eks"]
     for kind in ("nodegroups", "unmanaged"):
-        held[kind] = {k: v for k, v in held[kind].items() if v["clusterName"] != name}
-    left = held["nodegroups"]
-    held["autoScalingGroups"] = {
-        k: v for k, v in held["autoScalingGroups"].items() if v["_nodegroup"] in left}
-    held.get("addons", {}).pop(name, None)
-    held["stacks"] = {k: v for k, v in held.get("stacks", {}).items() if v["_cluster"] != name}
-    del held["clusters"][name]
+        stored[kind] = {k: v for k, v in stored[kind].items() if v["clusterName"] != name}
+    remaining = stored["nodegroups"]
+    stored["autoScalingGroups"] = {
+        k: v for k, v in stored["autoScalingGroups"].items() if v["_nodegroup"] in remaining}
+    stored.get("addons", {}).pop(name, None)
+    stored["stacks"] = {k: v for k, v in stored.get("stacks", {}).items() if v["_cluster"] != name}
+    del stored["clusters"][name]
 
 
-# What each add-on needs before: pkg/actions/addon/create.go asks for the agent before it makes a role.
+# Add-ons with a role, for which pkg/actions/addon/create.go requires the agent.
 _WITH_ROLE = ("aws-ebs-csi-driver", "aws-efs-csi-driver")
 _ADDONS = (*_WITH_ROLE, "eks-pod-identity-agent", "eks-node-monitoring-agent")
 
 
 def create_addon(call):
-    cluster, region, _ = _name_of_cluster(call)
+    cluster, region, _ = _require_cluster(call)
     name = call.get("--name")
     if name not in _ADDONS:
         raise Unsupported(f"eksctl create addon --name={name}")
-    held = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
-    if name in held:
-        return _note(f"addon {name} is already present, no action needed")
+    stored = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
+    if name in stored:
+        return _log(f"addon {name} is already present, no action needed")
     roles = []
     if name in _WITH_ROLE and call.get("--auto-apply-pod-identity-associations"):
-        if "eks-pod-identity-agent" not in held:
-            raise _refuse("the eks-pod-identity-agent addon must be installed to create pod identity associations")
+        if "eks-pod-identity-agent" not in stored:
+            raise _command_error(
+                "the eks-pod-identity-agent addon must be installed to create pod identity associations")
         roles.append(f"arn:aws:eks:{region}:{ACCOUNT}:podidentityassociation/{cluster}/a-{name}")
-    held[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
-                  "addonVersion": "v1.0.0-eksbuild.1", "podIdentityAssociations": roles}
+    stored[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
+                    "addonVersion": "v1.0.0-eksbuild.1", "podIdentityAssociations": roles}
     return 0
 
 
-def _name_of_cluster(call):
-    """(cluster name, region, cluster) of a call without a file, in which --name is something else's."""
+def _require_cluster(call):
+    """Return (cluster name, region, cluster) of a call without -f in which --name is not the cluster's name."""
     if not call.has("--cluster"):
-        raise _refuse("--cluster must be set")
+        raise _command_error("--cluster must be set")
     cluster, region = call.get("--cluster"), call.get("--region")
     return cluster, region, _cluster(call, cluster, region)
 
 
-def _stack_of_role(call):
-    cluster, _, _ = _name_of_cluster(call)
+def _role_stack(call):
+    cluster, _, _ = _require_cluster(call)
     for flag in ("--namespace", "--service-account-name"):
         if not call.has(flag):
-            raise _refuse(f"{flag} must be set")
-    where = f"{call.get('--namespace')}-{call.get('--service-account-name')}"
-    return cluster, f"eksctl-{cluster}-podidentityrole-{where}"
+            raise _command_error(f"{flag} must be set")
+    service_account = f"{call.get('--namespace')}-{call.get('--service-account-name')}"
+    return cluster, f"eksctl-{cluster}-podidentityrole-{service_account}"
 
 
 def create_pod_identity(call):
-    cluster, stack = _stack_of_role(call)
+    cluster, stack = _role_stack(call)
     if not call.has("--well-known-policies"):
-        raise _refuse("at least one of the following flags must be specified: --role-arn,"
-                      " --permission-policy-arns, --well-known-policies")
+        raise _command_error("at least one of the following flags must be specified: --role-arn,"
+                             " --permission-policy-arns, --well-known-policies")
     if "eks-pod-identity-agent" not in call.data["eks"].get("addons", {}).get(cluster, {}):
-        raise _refuse("the eks-pod-identity-agent addon must be installed to create pod identity associations")
+        raise _command_error("the eks-pod-identity-agent addon must be installed to create pod identity associations")
     stacks = call.data["eks"].setdefault("stacks", {})
     if stack in stacks:
-        raise _refuse(f"creating CloudFormation stack \"{stack}\": AlreadyExistsException")
+        raise _command_error(f"creating CloudFormation stack \"{stack}\": AlreadyExistsException")
     stacks[stack] = {"StackName": stack, "StackStatus": "CREATE_COMPLETE",
                      "_cluster": cluster, "_policies": call.get("--well-known-policies")}
     return 0
 
 
 def delete_pod_identity(call):
-    _, stack = _stack_of_role(call)
+    _, stack = _role_stack(call)
     if call.data["eks"].get("stacks", {}).pop(stack, None) is None:
-        raise _refuse(f'pod identity association "{stack}" not found')
+        raise _command_error(f'pod identity association "{stack}" not found')
     return 0
 
 
@@ -393,23 +394,23 @@ def scale_nodegroup(call):
     _cluster(call, name, region)
     group = call.data["eks"]["nodegroups"].get(call.get("--name") or (call.words or [""])[0])
     if not group or group["clusterName"] != name:
-        raise _refuse(f"nodegroup {call.get('--name')} not found: ResourceNotFoundException")
+        raise _command_error(f"nodegroup {call.get('--name')} not found: ResourceNotFoundException")
     sizes = dict(group["scalingConfig"])
     for flag, key in (("--nodes", "desiredSize"), ("--nodes-min", "minSize"), ("--nodes-max", "maxSize")):
         if call.has(flag):
             sizes[key] = int(call.get(flag))
     if not sizes["minSize"] <= sizes["desiredSize"] <= sizes["maxSize"]:
-        raise _refuse(f"failed to scale nodegroup: minimum, desired and maximum do not fit: {sizes}")
+        raise _command_error(f"failed to scale nodegroup: minimum, desired and maximum do not fit: {sizes}")
     group["scalingConfig"] = sizes
 
 
 def get_cluster(call):
     region, name = call.get("--region"), call.get("--name") or (call.words or [None])[0]
-    held = [each for each in call.data["eks"]["clusters"].values() if not region or each["_region"] == region]
+    stored = [each for each in call.data["eks"]["clusters"].values() if not region or each["_region"] == region]
     if name:
         _cluster(call, name, region)
-        held = [each for each in held if each["name"] == name]
-    _listed(call, [{"Name": each["name"], "Region": each["_region"], "Owned": "True"} for each in held])
+        stored = [each for each in stored if each["name"] == name]
+    _print_rows(call, [{"Name": each["name"], "Region": each["_region"], "Owned": "True"} for each in stored])
 
 
 def get_nodegroup(call):
@@ -417,10 +418,10 @@ def get_nodegroup(call):
     _cluster(call, name, region)
     groups = [each for kind in ("nodegroups", "unmanaged")
               for each in call.data["eks"][kind].values() if each["clusterName"] == name]
-    wanted = call.get("--name")
-    if wanted and not any(each["nodegroupName"] == wanted for each in groups):
-        raise _refuse(f'no nodegroups found with name "{wanted}"')
-    _listed(call, [_summary(each) for each in groups if wanted in (None, each["nodegroupName"])])
+    desired = call.get("--name")
+    if desired and not any(each["nodegroupName"] == desired for each in groups):
+        raise _command_error(f'no nodegroups found with name "{desired}"')
+    _print_rows(call, [_summary(each) for each in groups if desired in (None, each["nodegroupName"])])
 
 
 def _summary(group):
@@ -435,9 +436,9 @@ def _summary(group):
     }
 
 
-def _listed(call, rows):
+def _print_rows(call, rows):
     if call.get("--output", "table") == "json":
-        return show(rows)
+        return print_json(rows)
     if call.get("--output", "table") != "table":
         raise Unsupported(f"eksctl -o {call.get('--output')}")
     for row in rows:
@@ -448,11 +449,11 @@ def _listed(call, rows):
 def upgrade_cluster(call):
     name, region, config = _name(call)
     cluster = _cluster(call, name, region)
-    wanted = (config or {}).get("metadata", {}).get("version") or call.get("--version")
+    desired = (config or {}).get("metadata", {}).get("version") or call.get("--version")
     if not call.has("--approve"):
         call.mutates = False
-        return _note("no changes were applied, run again with '--approve' to apply the changes")
-    cluster["version"] = str(wanted or cluster["version"])
+        return _log("no changes were applied, run again with '--approve' to apply the changes")
+    cluster["version"] = str(desired or cluster["version"])
     return 0
 
 
@@ -469,18 +470,18 @@ def version(_call):
 
 
 def _tables(name, command):
-    """eksctl's flag table adds kinds; which command takes which flag is the list here."""
-    held = table("eksctl_flags.json")
-    # The table has the flags of clusters and node groups alone.
-    if held is None or name.endswith((" addon", " podidentityassociation")):
+    """Return the flags of a command that are also in eksctl's table, which does not list them by command."""
+    stored = flag_table("eksctl_flags.json")
+    # The table has only the flags of clusters and node groups.
+    if stored is None or name.endswith((" addon", " podidentityassociation")):
         return None
     real = {"--" + name for key in ("nodegroup_flags", "create_nodegroup_extra", "create_cluster_extra",
-            "common") for name in held[key]}
+            "common") for name in stored[key]}
     return {flag: kind for flag, kind in command.flags.items() if flag in real}, command.aliases
 
 
 def _unknown(_name, arguments):
-    return Refused(1, f"Error: unknown flag: {arguments[0].partition('=')[0]}")
+    return CommandError(1, f"Error: unknown flag: {arguments[0].partition('=')[0]}")
 
 
 _ALIASES = {"-f": "--config-file", "-c": "--cluster", "-n": "--name", "-r": "--region",
@@ -521,7 +522,7 @@ _COMMANDS["get nodegroups"] = _COMMANDS["get nodegroup"]
 
 TOOL = Tool(
     name="eksctl",
-    commands={name: Command(*about) for name, about in _COMMANDS.items()},
+    commands={name: Command(*definition) for name, definition in _COMMANDS.items()},
     flags=_GLOBAL,
     aliases=_ALIASES,
     unknown=_unknown,

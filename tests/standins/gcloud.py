@@ -1,72 +1,72 @@
-"""`gcloud container` and the few commands around it, over the GKE part of the state."""
+"""A fake of `gcloud container` and `gcloud projects` with the GKE part of the state."""
 
 import os
 
 from . import gke_pool
-from .cli import BOOL, REPEAT, VALUE, Command, Refused, Tool, Unsupported, flags
-from .cli import public, query, show, table
+from .cli import BOOL, REPEAT, VALUE, Command, CommandError, Tool, Unsupported, flags
+from .cli import flag_table, print_json, query, without_internal_keys
 
 DEFAULT_VERSION = "1.33.5-gke.1080000"
-_PLACE = ("--location", "--zone", "--region")
-_UNATTENDED = (
+_LOCATION = ("--location", "--zone", "--region")
+_NO_PROMPT = (
     "This prompt could not be answered because you are not in an interactive session.  You can"
     " re-run the command with the --quiet flag to accept default answers for all prompts."
 )
 
 
-def _refuse(call, text, rc=1):
-    return Refused(rc, f"ERROR: (gcloud.{call.command.replace(' ', '.')}) {text}")
+def _command_error(call, text, rc=1):
+    return CommandError(rc, f"ERROR: (gcloud.{call.command.replace(' ', '.')}) {text}")
 
 
-def _error(call, code, text):
-    return _refuse(call, f"ResponseError: code={code}, message={text}")
+def _api_error(call, code, text):
+    return _command_error(call, f"ResponseError: code={code}, message={text}")
 
 
-def _framed(run):
-    """Give the refusals of RUN the prefix that gcloud prints."""
+def _with_error_prefix(run):
+    """Add gcloud's prefix to the errors of a function."""
 
-    def framed(call):
-        if sum(call.has(each) for each in _PLACE) > 1:
-            raise _refuse(call, "At most one of --location | --region | --zone can be specified.", 2)
+    def wrapped(call):
+        if sum(call.has(each) for each in _LOCATION) > 1:
+            raise _command_error(call, "At most one of --location | --region | --zone can be specified.", 2)
         try:
             return run(call)
         except Unsupported:
             raise
-        except Refused as refused:
-            if refused.text.startswith("ERROR:"):
+        except CommandError as error:
+            if error.text.startswith("ERROR:"):
                 raise
-            raise _refuse(call, refused.text, refused.rc) from refused
+            raise _command_error(call, error.text, error.rc) from error
 
-    return framed
+    return wrapped
 
 
-def _attended(call):
+def _require_confirmation(call):
     if not call.has("--quiet") and os.environ.get("CLOUDSDK_CORE_DISABLE_PROMPTS") != "1":
-        raise _refuse(call, _UNATTENDED)
+        raise _command_error(call, _NO_PROMPT)
 
 
 def _project(call):
-    held = call.data["gke"]
+    stored = call.data["gke"]
     name = call.get("--project") or os.environ.get("CLOUDSDK_CORE_PROJECT")
-    name = name or held.get("defaultProject")
+    name = name or stored.get("defaultProject")
     if not name:
-        raise _refuse(call, "The required property [project] is not currently set.")
-    if held.get("projects") is not None and name not in held["projects"]:
-        raise _error(call, 403, f"Permission denied on resource project {name}.")
+        raise _command_error(call, "The required property [project] is not currently set.")
+    if stored.get("projects") is not None and name not in stored["projects"]:
+        raise _api_error(call, 403, f"Permission denied on resource project {name}.")
     return name
 
 
 def _path(call, cluster):
-    place = next((call.get(each) for each in _PLACE if call.has(each)), None)
-    if not place:
-        raise _refuse(call, "Please specify location: one of [--zone, --region, --location].")
-    kind = "zones" if place.count("-") == 2 else "locations"
-    return f"projects/{_project(call)}/{kind}/{place}/clusters/{cluster}", place
+    location = next((call.get(each) for each in _LOCATION if call.has(each)), None)
+    if not location:
+        raise _command_error(call, "Please specify location: one of [--zone, --region, --location].")
+    kind = "zones" if location.count("-") == 2 else "locations"
+    return f"projects/{_project(call)}/{kind}/{location}/clusters/{cluster}", location
 
 
-def _one(call):
+def _name(call):
     if len(call.words) != 1:
-        raise _refuse(call, "argument NAME: Must be specified.", 2)
+        raise _command_error(call, "argument NAME: Must be specified.", 2)
     return call.words[0]
 
 
@@ -74,90 +74,90 @@ def _cluster(call, name):
     path, _ = _path(call, name)
     found = call.data["gke"]["clusters"].get(name)
     if not found or found["_path"] != path:
-        raise _error(call, 404, f"Not found: {path}.")
+        raise _api_error(call, 404, f"Not found: {path}.")
     return found
 
 
 def _pools(call, cluster):
-    held = call.data["gke"]["pools"].values()
-    return [each for each in held if each.get("_cluster", cluster["name"]) == cluster["name"]]
+    stored = call.data["gke"]["pools"].values()
+    return [each for each in stored if each.get("_cluster", cluster["name"]) == cluster["name"]]
 
 
 def _pool(call):
     cluster = _cluster(call, _cluster_name(call))
-    name = _one(call)
+    name = _name(call)
     for pool in _pools(call, cluster):
         if pool["name"] == name:
             return cluster, pool
-    raise _error(call, 404, f"Not found: {cluster['_path']}/nodePools/{name}.")
+    raise _api_error(call, 404, f"Not found: {cluster['_path']}/nodePools/{name}.")
 
 
 def _cluster_name(call):
     if not call.has("--cluster"):
-        raise _refuse(call, "The required property [container/cluster] is not currently set.")
+        raise _command_error(call, "The required property [container/cluster] is not currently set.")
     return call.get("--cluster")
 
 
-def _answer(call, value):
-    form = call.get("--format", "")
-    if form == "json":
-        show(value)
-    elif form.startswith("value(") and form.endswith(")"):
+def _print_result(call, value):
+    output = call.get("--format", "")
+    if output == "json":
+        print_json(value)
+    elif output.startswith("value(") and output.endswith(")"):
         for each in value if isinstance(value, list) else [value]:
-            found = [query(each, path) for path in form[6:-1].split(",")]
+            found = [query(each, path) for path in output[6:-1].split(",")]
             print("\t".join("" if part is None else str(part) for part in found))
-    elif form == "none":
+    elif output == "none":
         return
-    elif form:
-        raise Unsupported(f"gcloud --format={form}")
+    elif output:
+        raise Unsupported(f"gcloud --format={output}")
     else:
         for each in value if isinstance(value, list) else [value]:
             print(each.get("name", each.get("projectId", "")), each.get("status", ""))
 
 
-def _printed(call, cluster, pool):
-    return gke_pool.printed(pool, _pools(call, cluster))
+def _described_pool(call, cluster, pool):
+    return gke_pool.describe(pool, _pools(call, cluster))
 
 
-def _shown_cluster(call, cluster):
-    pools = [_printed(call, cluster, each) for each in _pools(call, cluster)]
-    return public(cluster) | {"nodePools": pools}
+def _described_cluster(call, cluster):
+    pools = [_described_pool(call, cluster, each) for each in _pools(call, cluster)]
+    return without_internal_keys(cluster) | {"nodePools": pools}
 
 
 def describe_project(call):
-    call.values.setdefault("--project", _one(call))
-    call.values["--project"] = _one(call)
+    call.values.setdefault("--project", _name(call))
+    call.values["--project"] = _name(call)
     name = _project(call)
-    _answer(call, {"lifecycleState": "ACTIVE", "name": name, "projectId": name})
+    _print_result(call, {"lifecycleState": "ACTIVE", "name": name, "projectId": name})
 
 
 def describe_cluster(call):
-    """Tell a cluster of this name elsewhere from none at all, as api_adapter.CheckClusterOtherZones does."""
-    name = _one(call)
-    path, place = _path(call, name)
+    """Describe a cluster. The error names another location of the cluster, as in api_adapter.CheckClusterOtherZones."""
+    name = _name(call)
+    path, location = _path(call, name)
     found = call.data["gke"]["clusters"].get(name)
     if found and found["_path"] == path:
-        return _answer(call, _shown_cluster(call, found))
+        return _print_result(call, _described_cluster(call, found))
     missing = f"ResponseError: code=404, message=Not found: {path}.\n"
     if not found:
-        raise _refuse(call, f"{missing}No cluster named '{name}' in {_project(call)}.")
+        raise _command_error(call, f"{missing}No cluster named '{name}' in {_project(call)}.")
     hint = f"Did you mean [{name}] in [{found['zone']}]?"
-    raise _refuse(call, f"{missing}Could not find [{name}] in [{place}].\n{hint}")
+    raise _command_error(call, f"{missing}Could not find [{name}] in [{location}].\n{hint}")
 
 
 def list_clusters(call):
-    _answer(call, [_shown_cluster(call, each) for each in call.data["gke"]["clusters"].values()])
+    _print_result(call, [_described_cluster(call, each) for each in call.data["gke"]["clusters"].values()])
 
 
 def _version(text):
-    """GKE takes `1.34` for the newest patch of it, and shows the whole."""
+    """Return the full version. GKE uses the newest patch if the version is a minor one such as `1.34`."""
     return f"{text}.1-gke.1000000" if text.count(".") == 1 else text
 
 
-def _zones(call, place):
+def _zones(call, location):
     if call.has("--node-locations"):
-        return sorted(gke_pool.listed(call.get("--node-locations")))
-    return [place] if place.count("-") == 2 else [f"{place}-{zone}" for zone in "abc"]
+        return sorted(gke_pool.parse_list(call.get("--node-locations")))
+    return [location] if location.count("-") == 2 else [f"{location}-{zone}" for zone in "abc"]
 
 
 def _new_pool(call, cluster, name):
@@ -195,41 +195,41 @@ def _new_pool(call, cluster, name):
 
 
 def create_cluster(call):
-    name = _one(call)
-    path, place = _path(call, name)
-    held = call.data["gke"]["clusters"]
-    if name in held:
-        if held[name]["_path"] != path:
+    name = _name(call)
+    path, location = _path(call, name)
+    stored = call.data["gke"]["clusters"]
+    if name in stored:
+        if stored[name]["_path"] != path:
             raise Unsupported(f"two GKE clusters named {name}")
-        raise _error(call, 409, f"Already exists: {path}.")
+        raise _api_error(call, 409, f"Already exists: {path}.")
     version = _version(call.get("--cluster-version", DEFAULT_VERSION))
-    zones = _zones(call, place)
+    zones = _zones(call, location)
     cluster = {
         "_path": path,
         "name": name,
-        "location": place,
-        "zone": place,
+        "location": location,
+        "zone": location,
         "locations": zones,
         "currentMasterVersion": version,
         "endpoint": "192.0.2.10",
         "network": call.get("--network", "default").rsplit("/", 1)[-1],
         "subnetwork": call.get("--subnetwork", "default").rsplit("/", 1)[-1],
         "releaseChannel": {"channel": call.get("--release-channel", "regular").upper()},
-        "resourceLabels": gke_pool.pairs("--labels", call.get("--labels", "")),
+        "resourceLabels": gke_pool.parse_dict("--labels", call.get("--labels", "")),
         "selfLink": f"https://container.googleapis.com/v1/{path}",
         "status": "RUNNING",
-        "_flags": {flag: value for flag, value in call.values.items() if flag not in _PLACE},
+        "_flags": {flag: value for flag, value in call.values.items() if flag not in _LOCATION},
     }
-    held[name] = cluster
+    stored[name] = cluster
     _cluster_settings(call, cluster)
     first = {"--labels", "--async"}
     pool = {flag: value for flag, value in call.values.items() if flag not in first}
-    call.values, whole = pool, call.values
+    call.values, values = pool, call.values
     if "default-pool" in call.data["gke"]["pools"]:
         raise Unsupported("two GKE clusters with a pool named default-pool")
     _new_pool(call, cluster, "default-pool")
-    call.values = whole
-    _answer(call, [_shown_cluster(call, cluster)])
+    call.values = values
+    _print_result(call, [_described_cluster(call, cluster)])
 
 
 def _cluster_settings(call, cluster):
@@ -239,24 +239,24 @@ def _cluster_settings(call, cluster):
         cluster.pop("workloadIdentityConfig", None)
     if call.has("--enable-private-nodes"):
         if call.command == "container clusters create" and not call.get("--enable-ip-alias"):
-            raise _refuse(call, "Cannot specify --enable-private-nodes without --enable-ip-alias.")
+            raise _command_error(call, "Cannot specify --enable-private-nodes without --enable-ip-alias.")
         private = bool(call.get("--enable-private-nodes"))
         cluster.setdefault("networkConfig", {})["defaultEnablePrivateNodes"] = private
     if call.get("--enable-dataplane-v2"):
         cluster.setdefault("networkConfig", {})["datapathProvider"] = "ADVANCED_DATAPATH"
     if call.get("--enable-multi-networking"):
         if cluster.get("networkConfig", {}).get("datapathProvider") != "ADVANCED_DATAPATH":
-            raise _refuse(call, "Multi-networking requires Dataplane V2.")
+            raise _command_error(call, "Multi-networking requires Dataplane V2.")
         cluster["networkConfig"]["enableMultiNetworking"] = True
     _addons(call, cluster)
     _maintenance(call, cluster)
     if call.has("--release-channel"):
         cluster["releaseChannel"] = {"channel": call.get("--release-channel").upper()}
-    # gcloud sends the labels of this flag alone, and they are the whole set (api_adapter.UpdateLabelsCommon).
+    # gcloud sends only the labels of this flag, which replace all others (api_adapter.UpdateLabelsCommon).
     if call.has("--update-labels"):
-        cluster["resourceLabels"] = gke_pool.pairs("--update-labels", call.get("--update-labels"))
+        cluster["resourceLabels"] = gke_pool.parse_dict("--update-labels", call.get("--update-labels"))
     labels = cluster["resourceLabels"]
-    for key in gke_pool.listed(call.get("--remove-labels", "")):
+    for key in gke_pool.parse_list(call.get("--remove-labels", "")):
         labels.pop(key, None)
 
 
@@ -270,17 +270,17 @@ _ADDONS = {
 
 
 def _addons(call, cluster):
-    """--addons names every add-on there is to be, --update-addons those to switch."""
+    """Set the add-ons: --addons lists all enabled ones, --update-addons the changes."""
     config = cluster.setdefault("addonsConfig", {})
     if call.has("--addons"):
-        named = gke_pool.listed(call.get("--addons"))
-        for name in named:
+        names = gke_pool.parse_list(call.get("--addons"))
+        for name in names:
             if name not in _ADDONS:
                 raise Unsupported(f"gcloud --addons={name}")
         for name, (key, word, on) in _ADDONS.items():
-            config[key] = {word: on if name in named else not on}
+            config[key] = {word: on if name in names else not on}
     if call.has("--update-addons"):
-        for name, state in gke_pool.pairs("--update-addons", call.get("--update-addons")).items():
+        for name, state in gke_pool.parse_dict("--update-addons", call.get("--update-addons")).items():
             key, word, on = _ADDONS[name]
             config[key] = {word: on if state == "ENABLED" else not on}
 
@@ -296,28 +296,28 @@ def _maintenance(call, cluster):
     if not given:
         return
     if len(given) != len(_WINDOW):
-        raise _refuse(call, f"argument {' '.join(sorted(_WINDOW))}: must be specified together", 2)
+        raise _command_error(call, f"argument {' '.join(sorted(_WINDOW))}: must be specified together", 2)
     recurrence = given.pop("recurrence")
     window = {"recurringWindow": {"recurrence": recurrence, "window": given}}
     cluster["maintenancePolicy"] = {"resourceVersion": "a1", "window": window}
 
 
 def update_cluster(call):
-    cluster = _cluster(call, _one(call))
-    frame = {*_PLACE, *_GLOBAL, "--async", "--timeout"}
-    settings = {flag: value for flag, value in call.values.items() if flag not in frame}
-    # The parts of a maintenance window are one setting.
+    cluster = _cluster(call, _name(call))
+    common = {*_LOCATION, *_GLOBAL, "--async", "--timeout"}
+    settings = {flag: value for flag, value in call.values.items() if flag not in common}
+    # The flags of a maintenance window are one setting.
     groups = {"--maintenance-window" if flag in _WINDOW else flag for flag in settings}
     if len(groups) != 1:
-        raise _refuse(call, "Exactly one of the settings of the cluster must be specified.", 2)
+        raise _command_error(call, "Exactly one of the settings of the cluster must be specified.", 2)
     _cluster_settings(call, cluster)
     cluster["_flags"] |= settings
-    _answer(call, _shown_cluster(call, cluster))
+    _print_result(call, _described_cluster(call, cluster))
 
 
 def delete_cluster(call):
-    _attended(call)
-    cluster = _cluster(call, _one(call))
+    _require_confirmation(call)
+    cluster = _cluster(call, _name(call))
     for pool in _pools(call, cluster):
         del call.data["gke"]["pools"][pool["name"]]
     del call.data["gke"]["clusters"][cluster["name"]]
@@ -328,28 +328,28 @@ def _named_pool(call, cluster):
         if pool["name"] == call.get("--node-pool"):
             return pool
     missing = call.get("--node-pool")
-    raise _refuse(call, f"No node pool named '{missing}' in {cluster['name']}.")
+    raise _command_error(call, f"No node pool named '{missing}' in {cluster['name']}.")
 
 
 def resize(call):
     size = call.get("--num-nodes", call.get("--size"))
     if size is None:
-        raise _refuse(call, "Exactly one of (--num-nodes | --size) must be specified.", 2)
-    cluster = _cluster(call, _one(call))
+        raise _command_error(call, "Exactly one of (--num-nodes | --size) must be specified.", 2)
+    cluster = _cluster(call, _name(call))
     if not call.has("--node-pool") and len(_pools(call, cluster)) > 1:
-        raise _refuse(call, "No node pool was given with --node-pool and there are several.")
+        raise _command_error(call, "No node pool was given with --node-pool and there are several.")
     call.values.setdefault("--node-pool", _pools(call, cluster)[0]["name"])
     pool = _named_pool(call, cluster)
-    _attended(call)
+    _require_confirmation(call)
     pool["initialNodeCount"] = int(size)
 
 
 def upgrade(call):
-    cluster = _cluster(call, _one(call))
+    cluster = _cluster(call, _name(call))
     if not call.has("--master") and not call.has("--node-pool"):
         raise Unsupported("gcloud container clusters upgrade of every node pool")
     pool = _named_pool(call, cluster) if call.has("--node-pool") else None
-    _attended(call)
+    _require_confirmation(call)
     version = _version(call.get("--cluster-version", cluster["currentMasterVersion"]))
     if pool is None:
         cluster["currentMasterVersion"] = version
@@ -360,47 +360,47 @@ def upgrade(call):
 
 
 def get_credentials(call):
-    cluster = _cluster(call, _one(call))
+    cluster = _cluster(call, _name(call))
     context = f"gke_{_project(call)}_{cluster['location']}_{cluster['name']}"
     call.data["contexts"][context] = {"server": f"https://{cluster['endpoint']}"}
     call.data["currentContext"] = context
 
 
 def describe_pool(call):
-    _answer(call, _printed(call, *_pool(call)))
+    _print_result(call, _described_pool(call, *_pool(call)))
 
 
 def list_pools(call):
     cluster = _cluster(call, _cluster_name(call))
-    _answer(call, [_printed(call, cluster, each) for each in _pools(call, cluster)])
+    _print_result(call, [_described_pool(call, cluster, each) for each in _pools(call, cluster)])
 
 
 def create_pool(call):
     cluster = _cluster(call, _cluster_name(call))
-    name = _one(call)
-    held = call.data["gke"]["pools"].get(name)
-    if held:
-        if held.get("_cluster", cluster["name"]) != cluster["name"]:
+    name = _name(call)
+    stored = call.data["gke"]["pools"].get(name)
+    if stored:
+        if stored.get("_cluster", cluster["name"]) != cluster["name"]:
             raise Unsupported(f"two GKE node pools named {name}")
-        raise _error(call, 409, f"Already exists: {cluster['_path']}/nodePools/{name}.")
+        raise _api_error(call, 409, f"Already exists: {cluster['_path']}/nodePools/{name}.")
     pool = _new_pool(call, cluster, name)
-    _answer(call, [_printed(call, cluster, pool)])
+    _print_result(call, [_described_pool(call, cluster, pool)])
 
 
 def update_pool(call):
     groups = gke_pool.settings(call)
     if len(groups) != 1:
         given = " | ".join(" ".join(sorted(each)) for each in groups)
-        raise _refuse(call, f"Exactly one of ({given or 'the settings'}) must be specified.", 2)
+        raise _command_error(call, f"Exactly one of ({given or 'the settings'}) must be specified.", 2)
     if any(call.has(each) for each in ("--node-labels", "--node-taints", "--tags")):
-        _attended(call)
+        _require_confirmation(call)
     cluster, pool = _pool(call)
     gke_pool.write(pool, call, creating=False)
-    _answer(call, _printed(call, cluster, pool))
+    _print_result(call, _described_pool(call, cluster, pool))
 
 
 def delete_pool(call):
-    _attended(call)
+    _require_confirmation(call)
     _, pool = _pool(call)
     del call.data["gke"]["pools"][pool["name"]]
 
@@ -410,16 +410,16 @@ def version(_call):
 
 
 def _unknown(name, arguments):
-    named = " ".join(arguments)
-    return Refused(2, f"ERROR: (gcloud.{name.replace(' ', '.')}) unrecognized arguments: {named}")
+    names = " ".join(arguments)
+    return CommandError(2, f"ERROR: (gcloud.{name.replace(' ', '.')}) unrecognized arguments: {names}")
 
 
 _KINDS = {"bool": BOOL, "list": VALUE}
 
 
 def _tables(name, command):
-    """The real flag table of this command with the kinds that the parser here knows."""
-    for each in (table("gcloud_flags.json") or {"commands": []})["commands"]:
+    """Return the real flags of a command with the kinds of this parser, and the aliases."""
+    for each in (flag_table("gcloud_flags.json") or {"commands": []})["commands"]:
         if each["command"] == "gcloud " + name:
             found, aliases = {}, {}
             for flag, about in each["flags"].items():
@@ -441,7 +441,7 @@ _CLUSTER = flags(
     "release-channel workload-pool logging monitoring addons autoscaling-profile timeout"
     " maintenance-window-start maintenance-window-end maintenance-window-recurrence",
 )
-# What only node pools have, and clusters create does not take for its first pool.
+# Flags of node pools that `clusters create` does not accept for its first pool.
 _POOLS_ONLY = flags(
     "enable-blue-green-upgrade enable-surge-upgrade enable-fast-socket enable-queued-provisioning"
     " flex-start",
@@ -484,7 +484,7 @@ _COMMANDS = {
 
 TOOL = Tool(
     name="gcloud",
-    commands={name: Command(_framed(run), *rest) for name, (run, *rest) in _COMMANDS.items()},
+    commands={name: Command(_with_error_prefix(run), *rest) for name, (run, *rest) in _COMMANDS.items()},
     flags=_GLOBAL,
     aliases={"-q": "--quiet", "-z": "--zone", "-m": "--machine-type"},
     unknown=_unknown,

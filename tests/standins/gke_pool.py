@@ -1,8 +1,8 @@
-"""The GKE NodePool object: what each gcloud flag writes into it, and what describe prints."""
+"""The GKE NodePool object: the fields that the flags of gcloud set, and the output of describe."""
 
-from .cli import Refused, flags
+from .cli import CommandError, flags
 
-# Settings of `node-pools update` that may go into one call together; every other flag goes alone.
+# Settings that one call of `node-pools update` can combine. Every other flag requires its own call.
 TOGETHER = [
     {"--machine-type", "--disk-type", "--disk-size"},
     {
@@ -57,7 +57,7 @@ _EFFECTS = {
 _AFFINITY = {"any": "ANY_RESERVATION", "none": "NO_RESERVATION", "specific": "SPECIFIC_RESERVATION"}
 AUTOMATIC_TAINT = {"effect": "NO_SCHEDULE", "key": "nvidia.com/gpu", "value": "present"}
 
-# Flags that write one value to one place in the pool.
+# Flags that set one field of the pool.
 _TEXT = {
     "--machine-type": "config.machineType",
     "--disk-type": "config.diskType",
@@ -104,43 +104,43 @@ _SSD = {
 }
 
 
-def _put(pool, path, value):
+def _set(pool, path, value):
     *parents, last = path.split(".")
     for name in parents:
         pool = pool.setdefault(name, {})
     pool[last] = value
 
 
-def listed(text):
-    """A gcloud list flag; `^;^a;b` chooses another delimiter."""
+def parse_list(text):
+    """Parse a list flag of gcloud. `^;^a;b` sets another delimiter."""
     delimiter = ","
     if text.startswith("^") and "^" in text[1:]:
         delimiter, text = text[1:].split("^", 1)
     return text.split(delimiter) if text else []
 
 
-def pairs(flag, text):
-    """A gcloud dict flag."""
-    for item in listed(text):
+def parse_dict(flag, text):
+    """Parse a dict flag of gcloud."""
+    for item in parse_list(text):
         if "=" not in item:
-            raise Refused(2, f"argument {flag}: Bad syntax for dict arg: [{item}].")
-    return dict(item.split("=", 1) for item in listed(text))
+            raise CommandError(2, f"argument {flag}: Bad syntax for dict arg: [{item}].")
+    return dict(item.split("=", 1) for item in parse_list(text))
 
 
 def _number(flag, text):
     try:
         return int(text)
     except ValueError as error:
-        raise Refused(2, f"argument {flag}: invalid int value: '{text}'") from error
+        raise CommandError(2, f"argument {flag}: invalid int value: '{text}'") from error
 
 
 def _accelerators(text, creating):
-    given = pairs("--accelerator", text)
+    given = parse_dict("--accelerator", text)
     if "type" not in given:
-        raise Refused(2, "argument --accelerator: Key [type] required in dict arg but not provided")
+        raise CommandError(2, "argument --accelerator: Key [type] required in dict arg but not provided")
     known = {"type", "count", "gpu-driver-version", "gpu-partition-size", "gpu-sharing-strategy"}
     for key in given.keys() - known - {"max-shared-clients-per-gpu"}:
-        raise Refused(2, f"argument --accelerator: valid keys are {sorted(known)}; received: {key}")
+        raise CommandError(2, f"argument --accelerator: valid keys are {sorted(known)}; received: {key}")
     count = _number("--accelerator", given.get("count", "1"))
     found = {"acceleratorCount": str(count), "acceleratorType": given["type"]}
     if size := given.get("gpu-partition-size"):
@@ -148,7 +148,7 @@ def _accelerators(text, creating):
     strategy, clients = given.get("gpu-sharing-strategy"), given.get("max-shared-clients-per-gpu")
     if strategy or clients:
         if strategy and strategy not in _SHARING:
-            raise Refused(1, f"Invalid gpu sharing strategy [{strategy}]")
+            raise CommandError(1, f"Invalid gpu sharing strategy [{strategy}]")
         found["gpuSharingConfig"] = {
             "gpuSharingStrategy": _SHARING[strategy or "time-sharing"],
             "maxSharedClientsPerGpu": clients or "2",
@@ -156,17 +156,17 @@ def _accelerators(text, creating):
     driver = given.get("gpu-driver-version") or ("default" if creating else None)
     if driver:
         if driver not in _DRIVERS:
-            raise Refused(1, f"Invalid gpu driver version [{driver}]")
+            raise CommandError(1, f"Invalid gpu driver version [{driver}]")
         found["gpuDriverInstallationConfig"] = {"gpuDriverVersion": _DRIVERS[driver]}
     return [found]
 
 
 def _taints(text):
     found = []
-    for key, rest in pairs("--node-taints", text).items():
+    for key, rest in parse_dict("--node-taints", text).items():
         value, _, effect = rest.rpartition(":")
         if effect not in _EFFECTS:
-            raise Refused(1, f"Invalid taint effect [{effect}] for argument --node-taints")
+            raise CommandError(1, f"Invalid taint effect [{effect}] for argument --node-taints")
         found.append({"effect": _EFFECTS[effect], "key": key, "value": value})
     return found
 
@@ -174,11 +174,11 @@ def _taints(text):
 def _reservation(call):
     affinity, name = call.get("--reservation-affinity"), call.get("--reservation")
     if affinity not in _AFFINITY:
-        raise Refused(2, f"argument --reservation-affinity: Invalid choice: '{affinity}'.")
+        raise CommandError(2, f"argument --reservation-affinity: Invalid choice: '{affinity}'.")
     if affinity == "specific" and not name:
-        raise Refused(1, "Must specify --reservation for --reservation-affinity=specific")
+        raise CommandError(1, "Must specify --reservation for --reservation-affinity=specific")
     if affinity != "specific" and name:
-        raise Refused(1, f"Cannot specify --reservation for --reservation-affinity={affinity}")
+        raise CommandError(1, f"Cannot specify --reservation for --reservation-affinity={affinity}")
     found = {"consumeReservationType": _AFFINITY[affinity]}
     if name:
         found |= {"key": "compute.googleapis.com/reservation-name", "values": [name]}
@@ -186,33 +186,33 @@ def _reservation(call):
 
 
 def write(pool, call, creating):
-    """Write the flags of CALL into POOL. What a flag does not name stays."""
+    """Set the fields of a pool from the flags of a call. Other fields do not change."""
     for known, convert in ((_TEXT, str), (_SWITCHES, bool)):
         for flag, path in known.items():
             if call.has(flag):
-                _put(pool, path, convert(call.get(flag)))
+                _set(pool, path, convert(call.get(flag)))
     for flag, path in _NUMBERS.items():
         if call.has(flag):
-            _put(pool, path, _number(flag, call.get(flag)))
+            _set(pool, path, _number(flag, call.get(flag)))
     for flag, path in _SSD.items():
         if call.has(flag):
-            _put(pool, path, _number(flag, pairs(flag, call.get(flag)).get("count", "1")))
+            _set(pool, path, _number(flag, parse_dict(flag, call.get(flag)).get("count", "1")))
     config = pool.setdefault("config", {})
     for flag, key in (("--node-labels", "labels"), ("--labels", "resourceLabels")):
         if call.has(flag):
-            kept = {k: v for k, v in config.get(key, {}).items() if k.startswith("goog-")}
-            config[key] = kept | pairs(flag, call.get(flag))
+            retained = {k: v for k, v in config.get(key, {}).items() if k.startswith("goog-")}
+            config[key] = retained | parse_dict(flag, call.get(flag))
     if call.has("--metadata"):
-        config["metadata"] = config.get("metadata", {}) | pairs("--metadata", call.get("--metadata"))
+        config["metadata"] = config.get("metadata", {}) | parse_dict("--metadata", call.get("--metadata"))
     if call.has("--node-taints"):
         config["taints"] = _taints(call.get("--node-taints"))
     if call.has("--accelerator"):
         config["accelerators"] = _accelerators(call.get("--accelerator"), creating)
     for flag, key in (("--tags", "tags"), ("--scopes", "oauthScopes")):
         if call.has(flag):
-            config[key] = listed(call.get(flag))
+            config[key] = parse_list(call.get(flag))
     if call.has("--node-locations"):
-        pool["locations"] = sorted(listed(call.get("--node-locations")))
+        pool["locations"] = sorted(parse_list(call.get("--node-locations")))
     if call.has("--disk-size"):
         config["diskSizeGb"] = _number("--disk-size", call.get("--disk-size").removesuffix("GB"))
     if call.has("--image-type"):
@@ -226,8 +226,8 @@ def write(pool, call, creating):
         ("--additional-pod-network", "additionalPodNetworkConfigs"),
     ):
         if call.has(networks):
-            found = [pairs(networks, each) for each in call.get(networks)]
-            _put(pool, "networkConfig." + key, [_network(each) for each in found])
+            found = [parse_dict(networks, each) for each in call.get(networks)]
+            _set(pool, "networkConfig." + key, [_network(each) for each in found])
     _upgrades(pool, call)
     _autoscaling(pool, call)
 
@@ -235,57 +235,57 @@ def write(pool, call, creating):
 def _network(given):
     names = {"pod-ipv4-range": "secondaryPodRange"}
     found = {names.get(key, key): value for key, value in given.items()}
-    if most := found.pop("max-pods-per-node", None):
-        found["maxPodsPerNode"] = {"maxPodsPerNode": most}
+    if maximum := found.pop("max-pods-per-node", None):
+        found["maxPodsPerNode"] = {"maxPodsPerNode": maximum}
     return found
 
 
 def _upgrades(pool, call):
     if call.has("--max-surge-upgrade") != call.has("--max-unavailable-upgrade"):
-        raise Refused(1, "Invalid value for [--max-surge-upgrade]: must be set together with"
+        raise CommandError(1, "Invalid value for [--max-surge-upgrade]: must be set together with"
                          " [--max-unavailable-upgrade]")
     if call.get("--enable-blue-green-upgrade"):
         pool["upgradeSettings"] = {"strategy": "BLUE_GREEN", "blueGreenSettings": {}}
     elif call.get("--enable-surge-upgrade"):
-        kept = pool.get("upgradeSettings", {})
-        pool["upgradeSettings"] = {k: v for k, v in kept.items() if k != "blueGreenSettings"}
+        retained = pool.get("upgradeSettings", {})
+        pool["upgradeSettings"] = {k: v for k, v in retained.items() if k != "blueGreenSettings"}
         pool["upgradeSettings"]["strategy"] = "SURGE"
 
 
 def _autoscaling(pool, call):
-    wanted = call.get("--enable-autoscaling")
-    if wanted is False:
+    enable = call.get("--enable-autoscaling")
+    if enable is False:
         pool["autoscaling"] = {}
         return
     scaling = pool.get("autoscaling", {})
     for total, zonal in (("totalMinNodeCount", "minNodeCount"), ("totalMaxNodeCount", "maxNodeCount")):
         if scaling.get(total) and scaling.get(zonal):
-            raise Refused(1, "ResponseError: code=400, message=Total and per-zone node limits are"
+            raise CommandError(1, "ResponseError: code=400, message=Total and per-zone node limits are"
                              " mutually exclusive.")
-    if wanted:
+    if enable:
         scaling["enabled"] = True
         if not scaling.get("maxNodeCount") and not scaling.get("totalMaxNodeCount"):
-            raise Refused(1, "ResponseError: code=400, message=Max node count must be positive.")
-        preempted = pool["config"].get("spot") or pool["config"].get("preemptible")
-        scaling.setdefault("locationPolicy", "ANY" if preempted else "BALANCED")
+            raise CommandError(1, "ResponseError: code=400, message=Max node count must be positive.")
+        is_spot = pool["config"].get("spot") or pool["config"].get("preemptible")
+        scaling.setdefault("locationPolicy", "ANY" if is_spot else "BALANCED")
     if scaling:
         pool["autoscaling"] = scaling
 
 
 def settings(call):
-    """The groups of settings that an update names: GKE takes exactly one."""
-    frame = {"--cluster", "--async", "--timeout"}
-    alone = [flag for flag in call.values if flag in UPDATE_FLAGS and flag not in frame]
+    """Return the groups of settings in an update, of which GKE accepts exactly one."""
+    common = {"--cluster", "--async", "--timeout"}
+    alone = [flag for flag in call.values if flag in UPDATE_FLAGS and flag not in common]
     groups = {frozenset(next((each for each in TOGETHER if flag in each), {flag})) for flag in alone}
     return groups
 
 
-# What holds keys of the user's: protobuf JSON keeps every entry of a map, whatever its value is.
+# Maps with the user's keys. Protobuf JSON keeps map entries with empty values.
 _MAPS = {"labels", "metadata", "resourceLabels"}
 
 
 def _prune(value):
-    """VALUE without the fields that protobuf JSON omits: false, zero, and empty ones."""
+    """Return a value without the fields that protobuf JSON omits: false, zero and empty values."""
     if isinstance(value, list):
         return [_prune(each) for each in value]
     if not isinstance(value, dict):
@@ -298,13 +298,13 @@ def _prune(value):
     return found
 
 
-def printed(pool, siblings):
-    """POOL as describe prints it, GKE's own taint on GPU pools included."""
-    shown = _prune({key: value for key, value in pool.items() if not key.startswith("_")})
-    config = shown.setdefault("config", {})
-    plain = any(not each.get("config", {}).get("accelerators") for each in siblings)
-    if config.get("accelerators") and plain:
-        held = config.setdefault("taints", [])
-        if not any(each["key"] == AUTOMATIC_TAINT["key"] for each in held):
-            held.append(dict(AUTOMATIC_TAINT))
-    return shown
+def describe(pool, siblings):
+    """Return a pool in the format of describe, including GKE's automatic taint of GPU pools."""
+    result = _prune({key: value for key, value in pool.items() if not key.startswith("_")})
+    config = result.setdefault("config", {})
+    has_cpu_pool = any(not each.get("config", {}).get("accelerators") for each in siblings)
+    if config.get("accelerators") and has_cpu_pool:
+        taints = config.setdefault("taints", [])
+        if not any(each["key"] == AUTOMATIC_TAINT["key"] for each in taints):
+            taints.append(dict(AUTOMATIC_TAINT))
+    return result

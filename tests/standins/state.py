@@ -1,4 +1,4 @@
-"""The shared state of the stand-ins: one JSON file, the log of calls, and the helper that edits both."""
+"""The shared state of the fakes: a JSON file, the log of calls, and the command `standin-state`."""
 
 import contextlib
 import copy
@@ -30,12 +30,12 @@ SKELETON = {
 }
 
 USAGE = """usage: standin-state COMMAND
-  get PATH              print the value as JSON (rc 1 when nothing is there)
-  set PATH VALUE        VALUE is JSON when it parses, a string otherwise
-  set-string PATH TEXT  keep TEXT a string ("true", "8")
-  del PATH              remove the value (no error when it is missing)
+  get PATH              print the value as JSON (rc 1 if it is missing)
+  set PATH VALUE        VALUE is JSON if it parses, a string otherwise
+  set-string PATH TEXT  set a string ("true", "8")
+  del PATH              remove the value (no error if it is missing)
   node NAME [K=V]...    add a Ready Node object with these labels
-  calls [--mutating]    print the logged calls, one `tool argument...` a line
+  calls [--mutating]    print the logged calls, one `tool argument...` per line
 PATH is keys joined by dots; quote a key that has dots: labels."nvidia.com/gpu"."""
 
 
@@ -48,18 +48,18 @@ def _path(variable):
 
 
 @contextlib.contextmanager
-def opened():
-    """The state under an exclusive lock; written back unless the block raises."""
+def open_state():
+    """Open the state with an exclusive lock. Write it back unless the block raises."""
     with open(_path("GPUC_STANDIN_STATE"), "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         text = file.read()
         data = json.loads(text) if text.strip() else {}
         for section, content in SKELETON.items():
-            held = data.setdefault(section, copy.deepcopy(content))
-            if isinstance(content, dict) and isinstance(held, dict):
+            stored = data.setdefault(section, copy.deepcopy(content))
+            if isinstance(content, dict) and isinstance(stored, dict):
                 for name, value in content.items():
-                    held.setdefault(name, copy.deepcopy(value))
+                    stored.setdefault(name, copy.deepcopy(value))
         yield data
         written = json.dumps(data, indent=2, sort_keys=True) + "\n"
         if written != text:
@@ -78,7 +78,7 @@ def record(tool, argv, mutates, rc):
 
 
 def changes():
-    """How many logged calls went well and may have changed something."""
+    """Return the number of successful calls in the log that can have changed the state."""
     with open(_path("GPUC_STANDIN_LOG"), "a+", encoding="utf-8") as file:
         file.seek(0)
         calls = [json.loads(line) for line in file]
@@ -86,7 +86,7 @@ def changes():
 
 
 def split(path):
-    """`a."b.c".d` as ["a", "b.c", "d"]."""
+    """Split `a."b.c".d` into ["a", "b.c", "d"]."""
     parts = re.findall(r'"((?:[^"\\]|\\.)*)"|((?:[^."\\]|\\.)+)', path)
     return [re.sub(r"\\(.)", r"\1", quoted or plain) for quoted, plain in parts]
 
@@ -98,7 +98,7 @@ def _step(value, key):
 
 
 def lookup(data, path):
-    """The value at PATH; KeyError when it is missing."""
+    """Return the value at a path. Raise KeyError if it is missing."""
     for key in split(path):
         try:
             data = _step(data, key)
@@ -108,7 +108,7 @@ def lookup(data, path):
 
 
 def assign(data, path, value):
-    """Put VALUE at PATH, making the objects on the way."""
+    """Set the value at a path. Create missing parent objects."""
     *parents, last = split(path)
     for key in parents:
         if isinstance(data, list):
@@ -125,7 +125,7 @@ def assign(data, path, value):
 
 
 def remove(data, path):
-    """Drop the value at PATH if it is there."""
+    """Remove the value at a path if it exists."""
     *parents, last = split(path)
     try:
         for key in parents:
@@ -139,7 +139,7 @@ def remove(data, path):
 
 
 def node(name, labels):
-    """A Ready Node object as the Kubernetes API prints one."""
+    """Return a Ready Node object in the format of the Kubernetes API."""
     return {
         "apiVersion": "v1",
         "kind": "Node",
@@ -166,13 +166,13 @@ def _calls(mutating):
 
 
 def main(argv):
-    """The command line of `standin-state`."""
+    """Run the command `standin-state`."""
     match argv:
         case ["calls"] | ["calls", "--mutating"]:
             _calls(len(argv) == 2)
             return 0
         case ["get", path]:
-            with opened() as data:
+            with open_state() as data:
                 try:
                     print(json.dumps(lookup(data, path), indent=2, sort_keys=True))
                 except KeyError:
@@ -182,16 +182,16 @@ def main(argv):
                 value = json.loads(text)
             except json.JSONDecodeError:
                 value = text
-            with opened() as data:
+            with open_state() as data:
                 assign(data, path, value)
         case ["set-string", path, text]:
-            with opened() as data:
+            with open_state() as data:
                 assign(data, path, text)
         case ["del", path]:
-            with opened() as data:
+            with open_state() as data:
                 remove(data, path)
         case ["node", name, *labels]:
-            with opened() as data:
+            with open_state() as data:
                 data["nodes"][name] = node(name, dict(pair.split("=", 1) for pair in labels))
         case _:
             sys.stderr.write(USAGE + "\n")

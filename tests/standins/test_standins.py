@@ -1,4 +1,4 @@
-"""The stand-ins behave as the real command lines do where the emitted scripts lean on them."""
+"""Tests of the fakes: they behave like the real tools where generated scripts depend on it."""
 
 import json
 import os
@@ -25,15 +25,15 @@ managedNodeGroups:
 
 
 class Case(unittest.TestCase):
-    """A fresh state and log for each test."""
+    """A test case with its own state and log."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
         self.log = self.folder / "log"
-        keep = {k: v for k, v in os.environ.items() if not k.startswith(("GPUC_", "CLOUDSDK", "AWS_"))}
-        self.env = keep | {
+        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("GPUC_", "CLOUDSDK", "AWS_"))}
+        self.env = inherited | {
             "PATH": f"{HERE / 'bin'}:{os.environ['PATH']}",
             "GPUC_STANDIN_STATE": str(self.folder / "state.json"),
             "GPUC_STANDIN_LOG": str(self.log),
@@ -42,13 +42,13 @@ class Case(unittest.TestCase):
         }
 
     def run_tool(self, line, *more, rc=0, stdin=None, **env):
-        done = subprocess.run(
+        process = subprocess.run(
             [*line.split(), *more], env=self.env | env, text=True, capture_output=True,
             input=stdin, stdin=None if stdin is not None else subprocess.DEVNULL, check=False,
         )
-        self.assertEqual(rc, done.returncode, f"{line} {more}\n{done.stdout}\n{done.stderr}")
-        self.error = done.stderr
-        return done.stdout
+        self.assertEqual(rc, process.returncode, f"{line} {more}\n{process.stdout}\n{process.stderr}")
+        self.error = process.stderr
+        return process.stdout
 
     def read(self, line, *more):
         return json.loads(self.run_tool(line, *more))
@@ -58,36 +58,36 @@ class Case(unittest.TestCase):
 
 
 class Shared(Case):
-    def test_the_log_holds_the_exact_arguments(self):
+    def test_log_has_exact_arguments(self):
         self.run_tool("kubectl label node n1", "a=b c", "--overwrite", rc=1)
         (call,) = map(json.loads, self.log.read_text().splitlines())
         self.assertEqual(["label", "node", "n1", "a=b c", "--overwrite"], call["argv"])
         self.assertEqual(("kubectl", True, 1), (call["tool"], call["mutates"], call["rc"]))
 
-    def test_unsupported_commands_say_so(self):
+    def test_unsupported_command_is_an_error(self):
         for line in ("gcloud container hubs list", "az vm list", "aws s3 ls", "eksctl anywhere", "kubectl exec p"):
             self.run_tool(line, rc=64)
             self.assertIn("stand-in: unsupported", self.error)
 
-    def test_an_injected_outage_is_not_an_absence(self):
+    def test_injected_outage_differs_from_not_found(self):
         fail = {"GPUC_STANDIN_FAIL": "az:nodepool show"}
         self.run_tool("az aks nodepool show -g g --cluster-name c -n p", rc=1, **fail)
         self.assertIn("AADSTS", self.error)
         self.run_tool("az aks nodepool show -g g --cluster-name c -n p", rc=3)
 
-    def test_a_refused_call_leaves_the_state_alone(self):
+    def test_failed_call_does_not_change_the_state(self):
         self.run_tool("standin-state node n1 a=b")
         self.run_tool("kubectl label node n1 new=1 a=c", rc=1)
         self.assertNotIn("new", self.read("standin-state get nodes.n1.metadata.labels"))
 
-    def test_paths_with_dotted_keys(self):
+    def test_quoted_keys_can_have_dots(self):
         self.run_tool("standin-state set", 'x."nvidia.com/gpu".list', "[1]")
         self.run_tool("standin-state set", 'x."nvidia.com/gpu".list.1', "two")
         self.assertEqual([1, "two"], self.read("standin-state get", 'x."nvidia.com/gpu".list'))
         self.run_tool("standin-state del", 'x."nvidia.com/gpu"')
         self.run_tool("standin-state get", 'x."nvidia.com/gpu"', rc=1)
 
-    def test_parallel_calls_lose_nothing(self):
+    def test_parallel_calls_are_all_stored(self):
         names = [f"n{number}" for number in range(8)]
         running = [subprocess.Popen(["standin-state", "node", name], env=self.env) for name in names]
         self.assertEqual([0] * 8, [each.wait() for each in running])
@@ -112,7 +112,7 @@ class Gcloud(Case):
     def update(self, *flags, rc=0):
         return self.run_tool("gcloud container node-pools update train --cluster=c", *self.WHERE, *flags, rc=rc)
 
-    def test_describe_has_the_api_shape_and_omits_zeros(self):
+    def test_describe_omits_zero_values(self):
         pool = self.pool()
         self.assertNotIn("initialNodeCount", pool)
         self.assertEqual({"enabled": True, "maxNodeCount": 4, "locationPolicy": "BALANCED"}, pool["autoscaling"])
@@ -124,30 +124,30 @@ class Gcloud(Case):
         self.assertNotIn("spot", pool["config"])
         self.assertEqual({"maxPodsPerNode": "110"}, pool["maxPodsConstraint"])
 
-    def test_gpu_pools_show_the_automatic_taint_and_plain_ones_do_not(self):
-        auto = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
-        self.assertEqual([{"key": "x", "value": "y", "effect": "NO_SCHEDULE"}, auto], self.pool()["config"]["taints"])
+    def test_only_gpu_pools_have_the_automatic_taint(self):
+        automatic = {"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}
+        self.assertEqual([{"key": "x", "value": "y", "effect": "NO_SCHEDULE"}, automatic], self.pool()["config"]["taints"])
         self.update("--node-taints=", "--quiet")
-        self.assertEqual([auto], self.pool()["config"]["taints"])
+        self.assertEqual([automatic], self.pool()["config"]["taints"])
         self.update("--node-taints=nvidia.com/gpu=present:NoSchedule", "--quiet")
-        self.assertEqual([auto], self.pool()["config"]["taints"])
-        plain = self.read("gcloud container node-pools describe default-pool --cluster=c --format=json", *self.WHERE)
-        self.assertNotIn("taints", plain["config"])
+        self.assertEqual([automatic], self.pool()["config"]["taints"])
+        cpu_pool = self.read("gcloud container node-pools describe default-pool --cluster=c --format=json", *self.WHERE)
+        self.assertNotIn("taints", cpu_pool["config"])
 
-    def test_update_takes_exactly_one_group(self):
+    def test_update_requires_exactly_one_group(self):
         self.update("--node-labels=a=b", "--node-taints=x=y:NoSchedule", "--quiet", rc=2)
         self.update("--enable-autoscaling", "--max-nodes=3", "--node-labels=a=b", "--quiet", rc=2)
         self.update("--quiet", rc=2)
         self.update("--machine-type=g2-standard-8", "--disk-size=200")
         self.assertEqual(200, self.pool()["config"]["diskSizeGb"])
 
-    def test_update_refuses_create_only_flags(self):
+    def test_update_rejects_flags_of_create(self):
         for flag in ("--spot", "--num-nodes=2", "--image-type=x", "--max-pods-per-node=8", "--placement-type=COMPACT",
                      "--reservation=r", "--local-nvme-ssd-block=count=1", "--node-version=1"):
             self.update(flag, "--quiet", rc=2)
             self.assertIn("unrecognized arguments", self.error)
 
-    def test_replacing_sets_needs_quiet(self):
+    def test_replacement_of_sets_requires_quiet(self):
         for flag in ("--node-labels=z=1", "--node-taints=z=1:NoSchedule", "--tags=z"):
             self.update(flag, rc=1)
             self.assertIn("interactive session", self.error)
@@ -155,19 +155,19 @@ class Gcloud(Case):
         config = self.pool()["config"]
         self.assertEqual(({"z": "1"}, ["z"]), (config["labels"], config["tags"]))
 
-    def test_autoscaling_merges_and_switches_off(self):
+    def test_autoscaling_is_merged_and_disabled(self):
         self.update("--enable-autoscaling", "--min-nodes=1")
         self.assertEqual((1, 4), (self.pool()["autoscaling"]["minNodeCount"], self.pool()["autoscaling"]["maxNodeCount"]))
         self.update("--no-enable-autoscaling")
         self.assertEqual({}, self.pool()["autoscaling"])
 
-    def test_accelerator_update_unsets_what_it_omits(self):
+    def test_accelerator_update_unsets_omitted_keys(self):
         self.update("--accelerator=type=nvidia-l4,count=1")
         self.assertEqual({"acceleratorType": "nvidia-l4", "acceleratorCount": "1"}, self.pool()["config"]["accelerators"][0])
         self.update("--accelerator=count=1", rc=2)
         self.update("--accelerator=type=nvidia-l4,gpu-driver-version=newest", rc=1)
 
-    def test_absence_is_404_and_presence_409(self):
+    def test_missing_is_404_and_existing_is_409(self):
         self.run_tool("gcloud container node-pools describe no --cluster=c", *self.WHERE, rc=1)
         self.assertIn("code=404", self.error)
         self.assertIn("projects/p/zones/us-central1-a/clusters/c/nodePools/no.", self.error)
@@ -176,7 +176,7 @@ class Gcloud(Case):
         self.run_tool("gcloud container node-pools create train --cluster=c", *self.WHERE, rc=1)
         self.assertIn("code=409", self.error)
 
-    def test_resize_upgrade_and_delete_ask_first(self):
+    def test_resize_and_delete_require_confirmation(self):
         line = "gcloud container clusters resize c --node-pool=train --num-nodes=2"
         self.run_tool(line, *self.WHERE, rc=1)
         self.run_tool(line + " --quiet", *self.WHERE)
@@ -187,11 +187,11 @@ class Gcloud(Case):
         self.run_tool("gcloud container node-pools delete train --cluster=c --quiet", *self.WHERE)
         self.run_tool("gcloud container node-pools describe train --cluster=c", *self.WHERE, rc=1)
 
-    def test_drift_is_what_describe_shows(self):
+    def test_describe_shows_drift(self):
         self.run_tool("standin-state set gke.pools.train.config.labels.x y")
         self.assertEqual("y", self.pool()["config"]["labels"]["x"])
 
-    def test_reading_mutates_nothing(self):
+    def test_reads_do_not_mutate(self):
         before = len(self.mutating())
         self.pool()
         self.run_tool("gcloud projects describe p")
@@ -199,7 +199,7 @@ class Gcloud(Case):
         self.assertEqual(before, len(self.mutating()))
         self.assertEqual("gke_p_us-central1-a_c\n", self.run_tool("kubectl config current-context"))
 
-    def test_location_flags_exclude_each_other(self):
+    def test_location_flags_are_mutually_exclusive(self):
         self.run_tool("gcloud container clusters describe c --project=p --zone=z --region=r", rc=2)
 
 
@@ -219,7 +219,7 @@ class Az(Case):
     def update(self, flags, *more, rc=0):
         return self.run_tool(f"az aks nodepool update {self.WHERE} {flags}", *more, rc=rc)
 
-    def test_show_prints_null_for_what_is_absent(self):
+    def test_show_prints_null_for_unset_keys(self):
         pool = self.pool()
         for key in ("minCount", "scaleSetPriority", "gpuInstanceProfile", "tags", "proximityPlacementGroupId"):
             self.assertIn(key, pool)
@@ -228,7 +228,7 @@ class Az(Case):
         self.assertEqual(["1", "2"], pool["availabilityZones"])
         self.assertEqual("Standard_NC24ads_A100_v4\n", self.run_tool(f"az aks nodepool show {self.WHERE} --query vmSize -o tsv"))
 
-    def test_sets_are_replaced_whole(self):
+    def test_update_replaces_sets(self):
         self.update("--labels e=f --tags k=v", "--node-taints", "")
         pool = self.pool()
         self.assertEqual(({"e": "f"}, {"k": "v"}, None), (pool["nodeLabels"], pool["tags"], pool["nodeTaints"]))
@@ -244,18 +244,18 @@ class Az(Case):
         self.assertEqual(["x=y:NoSchedule", "kubernetes.azure.com/scalesetpriority=spot:NoSchedule"], pool["nodeTaints"])
         self.assertEqual(("Spot", "Delete", -1), (pool["scaleSetPriority"], pool["scaleSetEvictionPolicy"], pool["spotMaxPrice"]))
 
-    def test_taints_need_a_value(self):
+    def test_taint_without_value_is_rejected(self):
         self.update("--node-taints sku:NoSchedule", rc=1)
         self.assertIn("Invalid node taint", self.error)
 
-    def test_scale_is_not_idempotent(self):
+    def test_scale_to_the_current_count_is_an_error(self):
         self.run_tool(f"az aks nodepool scale {self.WHERE} --node-count 1", rc=1)
         self.run_tool(f"az aks nodepool scale {self.WHERE} --node-count 2")
         self.update("--enable-cluster-autoscaler --min-count 1 --max-count 3")
         self.run_tool(f"az aks nodepool scale {self.WHERE} --node-count 1", rc=1)
         self.assertIn("Cannot scale cluster autoscaler enabled node pool.", self.error)
 
-    def test_the_autoscaler_flags_know_its_state(self):
+    def test_autoscaler_flags_depend_on_its_state(self):
         self.update("--update-cluster-autoscaler --min-count 1 --max-count 3", rc=1)
         self.update("--enable-cluster-autoscaler --min-count 4 --max-count 3", rc=1)
         self.update("--enable-cluster-autoscaler --min-count 1 --max-count 3")
@@ -265,7 +265,7 @@ class Az(Case):
         self.update("--disable-cluster-autoscaler")
         self.assertIsNone(self.pool()["minCount"])
 
-    def test_absence_is_rc_3(self):
+    def test_missing_resources_have_rc_3(self):
         self.run_tool("az group show -n no", rc=3)
         self.assertEqual("false\n", self.run_tool("az group exists -n no"))
         self.run_tool("az aks show -g g -n no", rc=3)
@@ -273,7 +273,7 @@ class Az(Case):
         self.run_tool("az aks nodepool show -g g --cluster-name c -n no", rc=3)
         self.assertIn("(NotFound)", self.error)
 
-    def test_what_exists_is_not_made_again(self):
+    def test_creation_of_existing_resources_is_an_error(self):
         self.run_tool(f"az aks nodepool add {self.WHERE}", rc=1)
         self.run_tool("az aks create -g g -n c --no-ssh-key", rc=1)
 
@@ -282,11 +282,11 @@ class Az(Case):
             self.update(flag, rc=2)
             self.assertIn("unrecognized arguments", self.error)
 
-    def test_unambiguous_prefixes_are_taken(self):
+    def test_unambiguous_flag_prefixes_are_accepted(self):
         self.update("--node-tai x=y:NoSchedule")
         self.assertEqual(["x=y:NoSchedule"], self.pool()["nodeTaints"])
 
-    def test_account(self):
+    def test_subscription_flag_selects_the_account(self):
         self.assertEqual("s1\n", self.run_tool("az account show --subscription s1 --query id -o tsv"))
 
 
@@ -305,7 +305,7 @@ class Eks(Case):
     def group(self):
         return self.read(f"aws eks describe-nodegroup {self.GROUP}")["nodegroup"]
 
-    def test_create_makes_only_what_is_missing(self):
+    def test_create_skips_existing_nodegroups(self):
         self.create("--include=train")
         self.assertEqual(["train"], self.read("aws eks list-nodegroups --cluster-name lab")["nodegroups"])
         self.file.write_text(CONFIG.replace("maxSize: 4", "maxSize: 9"))
@@ -313,7 +313,7 @@ class Eks(Case):
         self.assertEqual({"minSize": 0, "maxSize": 4, "desiredSize": 0}, self.group()["scalingConfig"])
         self.assertEqual(2, len(self.read("eksctl get nodegroup --cluster lab -o json")))
 
-    def test_describe_shows_what_eksctl_adds_and_hides_the_disk(self):
+    def test_describe_has_eksctl_labels_and_no_disk(self):
         self.create()
         group = self.group()
         self.assertNotIn("diskSize", group)
@@ -323,7 +323,7 @@ class Eks(Case):
         self.assertEqual([{"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"}], group["taints"])
         self.assertEqual("AL2023_x86_64_NVIDIA", group["amiType"])
 
-    def test_the_nvidia_plugin_comes_unless_refused(self):
+    def test_nvidia_plugin_is_installed_unless_disabled(self):
         self.create("--include=serve --install-nvidia-plugin=false")
         self.assertEqual([], self.read("kubectl get daemonset -A -o json")["items"])
         self.create("--include=train")
@@ -342,14 +342,14 @@ class Eks(Case):
         self.assertIn("alpha.eksctl.io/cluster-name", group["labels"])
         self.assertEqual([{"key": "a", "value": "b", "effect": "NO_EXECUTE"}], group["taints"])
 
-    def test_sizes_change_by_aws_and_by_eksctl(self):
+    def test_aws_and_eksctl_change_sizes(self):
         self.create()
         self.run_tool(f"aws eks update-nodegroup-config {self.GROUP} --scaling-config minSize=1,maxSize=2,desiredSize=1")
         self.run_tool("eksctl scale nodegroup --cluster lab --name train --nodes 3 --nodes-max 5")
         self.assertEqual({"minSize": 1, "maxSize": 5, "desiredSize": 3}, self.group()["scalingConfig"])
         self.run_tool(f"aws eks update-nodegroup-config {self.GROUP} --scaling-config minSize=4", rc=254)
 
-    def test_absence_and_refusals(self):
+    def test_missing_resources_and_unknown_flags_are_errors(self):
         self.run_tool(f"aws eks describe-nodegroup {self.GROUP}", rc=254)
         self.assertIn("An error occurred (ResourceNotFoundException) when calling the DescribeNodegroup operation:"
                       " No node group found for name: train.", self.error)
@@ -364,7 +364,7 @@ class Eks(Case):
         self.create("--bogus", rc=1)
         self.assertIn("unknown flag: --bogus", self.error)
 
-    def test_tags_and_waits(self):
+    def test_tags_are_updated_and_waits_end(self):
         self.create()
         arn = self.run_tool(f"aws eks describe-nodegroup {self.GROUP} --query nodegroup.nodegroupArn --output text").strip()
         self.run_tool(f"aws eks tag-resource --resource-arn {arn} --tags a=b,c=d")
@@ -376,7 +376,7 @@ class Eks(Case):
         self.run_tool(f"aws eks wait nodegroup-deleted {self.GROUP}")
         self.run_tool(f"aws eks wait nodegroup-active {self.GROUP}", rc=255)
 
-    def test_autoscaling_group_tags(self):
+    def test_autoscaling_group_tags_are_updated(self):
         self.create()
         name = self.group()["resources"]["autoScalingGroups"][0]["name"]
         key = "k8s.io/cluster-autoscaler/node-template/resources/nvidia.com/gpu"
@@ -395,7 +395,7 @@ class Eks(Case):
 
 
 class Lifecycle(Case):
-    """What is neither a cluster nor a pool: add-ons, roles of pods, schedules."""
+    """Add-ons of EKS, and roles of pods."""
 
     EKS = "--cluster=c --region=us-east-1"
     ROLE = f"{EKS} --namespace=kube-system --service-account-name=a"
@@ -406,31 +406,33 @@ class Lifecycle(Case):
             "{apiVersion: eksctl.io/v1alpha5, kind: ClusterConfig, metadata: {name: c, region: us-east-1}}")
         self.run_tool(f"eksctl create cluster -f {self.folder}/c.yaml --without-nodegroup")
 
-    def test_roles_need_the_agent(self):
+    def test_roles_require_the_agent(self):
         addon = f"eksctl create addon {self.EKS} --auto-apply-pod-identity-associations --name"
-        look = "aws eks describe-addon --region us-east-1 --cluster-name c --addon-name aws-ebs-csi-driver"
+        describe = "aws eks describe-addon --region us-east-1 --cluster-name c --addon-name aws-ebs-csi-driver"
         self.run_tool(f"{addon}=aws-ebs-csi-driver", rc=1)
         self.run_tool(f"eksctl create podidentityassociation {self.ROLE} --well-known-policies=autoScaler", rc=1)
-        self.run_tool(look, rc=254)
+        self.run_tool(describe, rc=254)
         self.assertIn("ResourceNotFoundException", self.error)
         self.run_tool(f"{addon}=eks-pod-identity-agent")
         self.run_tool(f"{addon}=aws-ebs-csi-driver")
-        self.assertEqual("ACTIVE", self.read(look)["addon"]["status"])
+        self.assertEqual("ACTIVE", self.read(describe)["addon"]["status"])
 
-    def test_a_role_is_a_stack(self):
-        look = "aws cloudformation describe-stacks --region us-east-1 --stack-name eksctl-c-podidentityrole-kube-system-a"
-        self.run_tool(look, rc=254)
+    def test_role_is_a_stack(self):
+        describe = "aws cloudformation describe-stacks --region us-east-1 --stack-name eksctl-c-podidentityrole-kube-system-a"
+        self.run_tool(describe, rc=254)
         self.assertIn("does not exist", self.error)
         self.run_tool(f"eksctl create addon {self.EKS} --name=eks-pod-identity-agent")
         self.run_tool(f"eksctl create podidentityassociation {self.ROLE}", rc=1)
         self.run_tool(f"eksctl create podidentityassociation {self.ROLE} --well-known-policies=autoScaler")
-        self.read(look)
+        self.read(describe)
         self.run_tool(f"eksctl delete podidentityassociation {self.ROLE}")
-        self.run_tool(look, rc=254)
+        self.run_tool(describe, rc=254)
+
+
 class Helm(Case):
     UPGRADE = "helm upgrade --install jobset oci://registry.k8s.io/jobset/charts/jobset --version 0.12.0 --wait"
 
-    def test_a_release_needs_its_namespace_and_counts_its_revisions(self):
+    def test_release_requires_its_namespace_and_has_revisions(self):
         values = self.folder / "values.yaml"
         values.write_text("a: 1\n", encoding="utf-8")
         upgrade = f"{self.UPGRADE} --values {values} --timeout 15m --namespace"
@@ -439,13 +441,13 @@ class Helm(Case):
         self.run_tool("standin-state set objects.namespace//jobset-system", "{}")
         self.run_tool(f"{upgrade} jobset-system")
         self.run_tool(f"{upgrade} jobset-system")
-        held = self.read("standin-state get releases")["jobset-system/jobset"]
-        self.assertEqual((2, {"a": 1}, "0.12.0"), (held["revision"], held["values"], held["version"]))
+        release = self.read("standin-state get releases")["jobset-system/jobset"]
+        self.assertEqual((2, {"a": 1}, "0.12.0"), (release["revision"], release["values"], release["version"]))
         self.run_tool("helm uninstall jobset --namespace jobset-system")
         self.run_tool("helm uninstall jobset --namespace jobset-system", rc=1)
         self.run_tool("helm uninstall jobset --ignore-not-found --namespace jobset-system")
 
-    def test_kinds_are_shown_and_can_be_applied(self):
+    def test_crds_are_printed_and_can_be_applied(self):
         chart = "helm show crds jobset --repo https://charts.example.com --version 0.12.0"
         self.run_tool("kubectl apply --server-side --force-conflicts --filename -", stdin=self.run_tool(chart))
         self.assertEqual(["kubectl"], [call["tool"] for call in self.mutating()])
@@ -483,7 +485,7 @@ class Kubectl(Case):
         self.run_tool("kubectl patch node n1 --type json --patch", json.dumps(stale), rc=1)
         self.run_tool("kubectl annotate node n1 gpuc.dev/taints=other", rc=1)
 
-    def test_nodes_by_name_and_selector(self):
+    def test_nodes_are_found_by_name_and_selector(self):
         self.assertEqual("n1", self.read("kubectl get node n1 -o json")["metadata"]["name"])
         (found,) = self.read("kubectl get nodes -l pool=serve,!absent -o json")["items"]
         self.assertEqual("n2", found["metadata"]["name"])
@@ -491,7 +493,7 @@ class Kubectl(Case):
         self.assertIn('nodes "n3" not found', self.error)
         self.assertEqual("", self.run_tool("kubectl get node n3 --ignore-not-found -o json"))
 
-    def test_labels(self):
+    def test_label_requires_overwrite(self):
         self.run_tool("kubectl label node n1 pool=other", rc=1)
         self.run_tool("kubectl label nodes n1 pool=other nvidia.com/mig.config=all-1g.10gb --overwrite")
         self.assertIn("not labeled", self.run_tool("kubectl label node n1 pool=other --overwrite"))
@@ -499,7 +501,7 @@ class Kubectl(Case):
         labels = self.read("kubectl get node n1 -o json")["metadata"]["labels"]
         self.assertEqual((None, "all-1g.10gb"), (labels.get("pool"), labels["nvidia.com/mig.config"]))
 
-    def test_taints(self):
+    def test_taint_requires_overwrite(self):
         self.run_tool("kubectl taint nodes n1 nvidia.com/gpu=present:NoSchedule --overwrite")
         self.run_tool("kubectl taint nodes n1 nvidia.com/gpu=x:NoSchedule", rc=1)
         spec = self.read("kubectl get node n1 -o json")["spec"]
@@ -507,7 +509,7 @@ class Kubectl(Case):
         self.run_tool("kubectl taint nodes n1 nvidia.com/gpu:NoSchedule-")
         self.run_tool("kubectl taint nodes n1 nvidia.com/gpu:NoSchedule-", rc=1)
 
-    def test_apply_and_delete(self):
+    def test_objects_are_applied_and_deleted(self):
         text = "{apiVersion: v1, kind: Namespace, metadata: {name: gpu}}"
         self.assertEqual("namespace/gpu created\n", self.run_tool("kubectl apply -f -", stdin=text))
         self.assertEqual("namespace/gpu unchanged\n", self.run_tool("kubectl apply -f -", stdin=text))
@@ -520,7 +522,7 @@ class Kubectl(Case):
         self.run_tool("kubectl delete namespace gpu", rc=1)
         self.run_tool("kubectl delete namespace gpu --ignore-not-found")
 
-    def test_wait_for_nothing_fails(self):
+    def test_wait_without_matching_object_is_an_error(self):
         self.run_tool("kubectl wait --for=condition=Ready node -l pool=train --timeout=1s")
         self.run_tool("kubectl wait --for=condition=Ready node -l pool=none", rc=1)
 
@@ -534,18 +536,18 @@ class RealTables(Case):
         super().setUp()
         self.env["GPUC_FLAG_TABLES"] = TABLES
 
-    def test_the_built_in_flags_are_real(self):
+    def test_flags_are_in_the_real_tables(self):
         code = ("from standins import az, cli, gcloud\n"
                 "for tool in (gcloud.TOOL, az.TOOL):\n"
                 "    for name, command in tool.commands.items():\n"
                 "        real = tool.tables(name, command)\n"
                 "        extra = sorted(set(command.flags) - set(real[0])) if real else []\n"
                 "        extra and print(tool.name, name, *extra)\n")
-        done = subprocess.run(["python3", "-c", code], env=self.env, cwd=HERE.parent, text=True,
-                              capture_output=True, check=True)
-        self.assertEqual("", done.stdout)
+        process = subprocess.run(["python3", "-c", code], env=self.env, cwd=HERE.parent, text=True,
+                                 capture_output=True, check=True)
+        self.assertEqual("", process.stdout)
 
-    def test_gcloud(self):
+    def test_gcloud_flags_are_checked(self):
         where = ("--project=p", "--zone=us-central1-a")
         self.run_tool("gcloud container clusters create c --enable-shielded-nodes --num-nodes=1 --quiet", *where)
         line = "gcloud container node-pools create train --cluster=c"
@@ -554,7 +556,7 @@ class RealTables(Case):
         self.run_tool("gcloud container node-pools update train --cluster=c --spot", *where, rc=2)
         self.run_tool("gcloud container node-pools update train --cluster=c --flex-start", *where)
 
-    def test_az(self):
+    def test_az_flags_are_checked(self):
         self.run_tool("az group create -n g -l westeurope")
         self.run_tool("az aks create -g g -n c --no-ssh-key --enable-keda --nodepool-name sys")
         self.run_tool("az aks nodepool add -g g --cluster-name c -n gpu1 --skip-gpu-driver-install", rc=2)
@@ -562,7 +564,7 @@ class RealTables(Case):
         self.run_tool("az aks nodepool update -g g --cluster-name c -n gpu1 --crg-id x", rc=2)
         self.run_tool("az aks nodepool update -g g --cluster-name c -n gpu1 --max-surge 33%")
 
-    def test_eksctl(self):
+    def test_eksctl_config_is_checked(self):
         file = self.folder / "cluster.yaml"
         file.write_text(CONFIG)
         self.run_tool(f"eksctl create cluster -f {file} --install-nvidia-plugin=false")

@@ -1,7 +1,7 @@
-//! A driver's folder with the fake libnvidia-ml in it: a machine with the GPUs that a test wants, which changes when
-//! the test says so. Its commands are in `tests/fake-nvml/src/lib.rs`.
+//! A folder with the fake libnvidia-ml. A test describes the machine and can change it. `tests/fake-nvml/src/lib.rs`
+//! lists the keys.
 
-#![allow(dead_code, reason = "not every test uses everything")]
+#![allow(dead_code, reason = "not every binary uses every function")]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 
 use gpuc_runtime::nvml::{NvmlError, Real};
 
-/// Where the library lies below the driver's folder.
+/// The path of the library below the driver's folder.
 const LIBRARY: &str = "usr/lib64/libnvidia-ml.so.1";
 
-/// A machine with a driver. Each has its own copy of the library, so that tests in one process do not meet.
+/// A machine with a driver. Each has its own copy of the library, so that tests in one process are independent.
 pub(crate) struct FakeDriver {
     root: tempfile::TempDir,
     state: BTreeMap<String, String>,
@@ -20,13 +20,13 @@ pub(crate) struct FakeDriver {
 }
 
 impl FakeDriver {
-    /// A machine that lines like `gpus = 8` describe. Calls are written down.
+    /// Creates a machine from lines such as `gpus = 8`. The library logs its calls.
     pub(crate) fn new(lines: &str) -> Self {
-        let root = tempfile::tempdir().expect("there is room for a folder");
+        let root = tempfile::tempdir().expect("the folder is created");
         let library = root.path().join(LIBRARY);
-        let folder = library.parent().expect("it is in a folder");
-        fs::create_dir_all(folder).expect("the folder is ours");
-        // A copy and no link: the system loads a file once, whatever it is called.
+        let folder = library.parent().expect("the path has a parent");
+        fs::create_dir_all(folder).expect("the folder is writable");
+        // A copy, not a link: the loader loads the same file only once per process.
         fs::copy(fake_nvml(), &library).expect("the library was built with the tests");
         let mut driver = Self {
             root,
@@ -44,7 +44,7 @@ impl FakeDriver {
         driver
     }
 
-    /// The folder below which the driver is installed.
+    /// The root folder of the driver.
     pub(crate) fn root(&self) -> &Path {
         self.root.path()
     }
@@ -54,48 +54,48 @@ impl FakeDriver {
         self.root.path().join(LIBRARY)
     }
 
-    /// The file that describes the machine, for programs that load the library from elsewhere (`GPUC_FAKE_NVML`).
+    /// The state file, for programs that load the library from another path (`GPUC_FAKE_NVML`).
     pub(crate) fn state_file(&self) -> PathBuf {
         self.root.path().join(format!("{LIBRARY}.state"))
     }
 
-    /// The driver as the daemon opens it.
+    /// Opens the driver as the daemon does.
     pub(crate) fn open(&self) -> Result<Real, NvmlError> {
         Real::open(self.root())
     }
 
-    /// From now on it is so.
+    /// Sets a key of the machine.
     pub(crate) fn set(&mut self, key: &str, value: &str) {
         self.state.insert(key.to_owned(), value.to_owned());
         self.write();
     }
 
-    /// From now on nothing is said of it.
+    /// Removes a key of the machine.
     pub(crate) fn unset(&mut self, key: &str) {
         self.state.remove(key);
         self.write();
     }
 
-    /// Something happens, once: `3 xid 79 7 0`.
+    /// Adds an event, such as `3 xid 79 7 0`.
     pub(crate) fn event(&mut self, text: &str) {
         self.events += 1;
         let key = format!("event.{}", self.events);
         self.set(&key, text);
     }
 
-    /// An event is delivered once, and not read again.
-    pub(crate) fn forget_events(&mut self) {
+    /// Removes delivered events from the state file.
+    pub(crate) fn clear_events(&mut self) {
         self.state.retain(|key, _| !key.starts_with("event."));
         self.write();
     }
 
-    /// What calls have changed is gone: MIG layouts do not survive this.
+    /// Discards all changes by calls, such as MIG layouts.
     pub(crate) fn reboot(&self) {
-        // There is none where nothing was changed.
+        // Without changes, the file does not exist.
         let _ = fs::remove_file(self.changed_file());
     }
 
-    /// What calls have changed this to, if they have: `gpu.0.compute_mode`.
+    /// The value that a call has set for a key, such as `gpu.0.compute_mode`.
     pub(crate) fn changed(&self, key: &str) -> Option<String> {
         let text = fs::read_to_string(self.changed_file()).ok()?;
         let mut lines = text.lines().filter_map(|line| line.split_once(" = "));
@@ -109,13 +109,13 @@ impl FakeDriver {
         changed.into()
     }
 
-    /// How often a function was called.
+    /// The number of calls of a function.
     pub(crate) fn calls(&self, function: &str) -> usize {
         let calls = fs::read_to_string(self.calls_file()).unwrap_or_default();
         calls.lines().filter(|line| *line == function).count()
     }
 
-    /// How often any function was called.
+    /// The number of calls of all functions.
     pub(crate) fn all_calls(&self) -> usize {
         let calls = fs::read_to_string(self.calls_file()).unwrap_or_default();
         calls.lines().count()
@@ -129,19 +129,19 @@ impl FakeDriver {
         let line = |(key, value): (&String, &String)| format!("{key} = {value}\n");
         let text: String = self.state.iter().map(line).collect();
         let new = self.root.path().join("new");
-        fs::write(&new, text).expect("the folder is ours");
-        fs::rename(&new, self.state_file()).expect("the folder is ours");
+        fs::write(&new, text).expect("the folder is writable");
+        fs::rename(&new, self.state_file()).expect("the folder is writable");
     }
 }
 
-/// The library that cargo built with the tests: next to the test's own program, because it is a dependency of it.
+/// The path of the library, which cargo builds next to the test's program as its dependency.
 pub(crate) fn fake_nvml() -> PathBuf {
-    let program = std::env::current_exe().expect("a test knows its program");
+    let program = std::env::current_exe().expect("the test has a program");
     let folders = program.ancestors().skip(1).take(2);
     let mut found = folders
         .flat_map(|folder| [folder.to_owned(), folder.join("deps")])
         .map(|folder| folder.join("libgpuc_fake_nvml.so"));
     found
         .find(|file| file.exists())
-        .expect("cargo builds gpuc-fake-nvml, a dependency of the tests, as a library to load")
+        .expect("cargo builds gpuc-fake-nvml as a dependency of the tests")
 }

@@ -1,4 +1,6 @@
-//! What tests share: compiling a text, the repository's folders, comparing and blessing files.
+//! Functions that the compiler's tests share: compilation, and comparison with committed files.
+
+pub(crate) mod examples;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -11,18 +13,18 @@ use gpuc_syntax::diag::{Diagnostic, Levels, Report};
 use gpuc_syntax::load::{self, MemoryFiles, World};
 use gpuc_syntax::source::Sources;
 
-/// What became of some documents.
+/// The result of compiling documents.
 pub(crate) struct Outcome {
-    /// The files that were read.
+    /// The files that the compiler has read.
     pub(crate) sources: Sources,
-    /// One for each document.
+    /// The compilation of each document.
     pub(crate) compilations: Vec<Compilation>,
-    /// Everything there was to say.
+    /// The diagnostics of all documents.
     pub(crate) findings: Vec<Diagnostic>,
 }
 
 impl Outcome {
-    /// The codes of all findings, each once, by id.
+    /// The codes of all findings, sorted by id, without duplicates.
     pub(crate) fn codes(&self) -> Vec<&'static str> {
         let mut codes: Vec<_> = self.findings.iter().map(|found| found.code.id).collect();
         codes.sort_unstable();
@@ -30,7 +32,7 @@ impl Outcome {
         codes
     }
 
-    /// The findings as people read them.
+    /// The findings in text format.
     pub(crate) fn text(&self) -> String {
         use gpuc_syntax::diag::render::{Format, Options, render};
         render(
@@ -41,7 +43,7 @@ impl Outcome {
         )
     }
 
-    /// Holds manifests, paths and texts, against the one cluster.
+    /// Checks manifests (paths and texts) against the first cluster.
     pub(crate) fn add_manifests(&mut self, files: &[(&str, &str)]) -> Manifests {
         let (mut manifests, mut report) = (Manifests::default(), Report::default());
         for (path, text) in files {
@@ -58,7 +60,7 @@ impl Outcome {
         manifests
     }
 
-    /// The files of every cluster, by cluster and path; without the locks, which hold the digests of the others.
+    /// The files of every cluster by `<cluster>/<path>`, without the lock files.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
         for compilation in &self.compilations {
@@ -74,7 +76,7 @@ impl Outcome {
     }
 }
 
-/// Compiles one text as `gpuc check gpu-cluster.yaml` would; where it has a manifest, as with
+/// Compiles a text like `gpuc check gpu-cluster.yaml`. If the text has a manifest, the manifest is checked as with
 /// `--manifests manifest.yaml`.
 pub(crate) fn compile_text(text: &str) -> Outcome {
     let (cluster, manifest) = gpuc_syntax::diag::split_example(text);
@@ -86,7 +88,7 @@ pub(crate) fn compile_text(text: &str) -> Outcome {
     outcome
 }
 
-/// Compiles files of a world.
+/// Compiles these files.
 pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(world, paths, &mut sources, &mut report);
@@ -98,11 +100,11 @@ pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
     };
     let compilations: Vec<_> = loaded
         .into_iter()
-        .map(|one| compile(one, &options))
+        .map(|loaded| compile(loaded, &options))
         .collect();
     gpuc_compile::fleet::check(&compilations, &mut report);
-    let of_documents = compilations.iter().map(|one| &one.report);
-    let reports = std::iter::once(&report).chain(of_documents);
+    let document_reports = compilations.iter().map(|compilation| &compilation.report);
+    let reports = std::iter::once(&report).chain(document_reports);
     let findings = reports.flat_map(|report| report.diagnostics().iter().cloned());
     Outcome {
         findings: findings.collect(),
@@ -111,7 +113,7 @@ pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
     }
 }
 
-/// The repository.
+/// The root folder of the repository.
 pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -119,12 +121,12 @@ pub(crate) fn repository() -> PathBuf {
         .to_owned()
 }
 
-/// Whether files are to be updated instead of compared.
-pub(crate) fn blessing() -> bool {
+/// Returns whether the tests update committed files instead of comparing them (`UPDATE_EXPECT=1`).
+pub(crate) fn updates_expectations() -> bool {
     std::env::var_os("UPDATE_EXPECT").is_some_and(|value| value == "1")
 }
 
-/// Every file below a folder, by its path from there, with `/`.
+/// The contents of every file below a folder, by relative path with `/`.
 pub(crate) fn files_below(folder: &Path) -> BTreeMap<String, String> {
     let mut files = BTreeMap::new();
     let mut folders = vec![folder.to_owned()];
@@ -143,37 +145,37 @@ pub(crate) fn files_below(folder: &Path) -> BTreeMap<String, String> {
     files
 }
 
-/// Holds committed files against what they ought to be; with `UPDATE_EXPECT=1` makes them so. `folder` is a path in the
-/// repository, and everything below it belongs to the expectation.
-pub(crate) fn expect_files(folder: &str, wanted: &BTreeMap<String, String>) {
+/// Compares the committed files in `folder` with the expected ones, or updates them with `UPDATE_EXPECT=1`. `folder` is
+/// a path in the repository. Other files in it are an error.
+pub(crate) fn expect_files(folder: &str, expected: &BTreeMap<String, String>) {
     let root = repository().join(folder);
     let found = files_below(&root);
     let mut differing = Vec::new();
-    for (path, text) in wanted {
+    for (path, text) in expected {
         if found.get(path) == Some(text) {
             continue;
         }
         differing.push(path.clone());
-        if blessing() {
+        if updates_expectations() {
             let path = root.join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
     }
-    for path in found.keys().filter(|path| !wanted.contains_key(*path)) {
+    for path in found.keys().filter(|path| !expected.contains_key(*path)) {
         differing.push(path.clone());
-        if blessing() {
+        if updates_expectations() {
             fs::remove_file(root.join(path)).unwrap();
         }
     }
-    if blessing() {
+    if updates_expectations() {
         return;
     }
     let first = differing.iter().find_map(|path| {
         let empty = String::new();
-        let was = found.get(path).unwrap_or(&empty);
-        let is = wanted.get(path).unwrap_or(&empty);
-        let diff = similar::TextDiff::from_lines(was, is);
+        let committed = found.get(path).unwrap_or(&empty);
+        let new = expected.get(path).unwrap_or(&empty);
+        let diff = similar::TextDiff::from_lines(committed, new);
         let mut unified = diff.unified_diff();
         let text = unified.context_radius(2).header(path, path).to_string();
         (!text.is_empty()).then_some(text)
@@ -187,23 +189,23 @@ pub(crate) fn expect_files(folder: &str, wanted: &BTreeMap<String, String>) {
     );
 }
 
-/// Holds one committed file against what it ought to be.
-pub(crate) fn expect_file(path: &str, wanted: &str) {
+/// Compares a committed file with the expected contents, or updates it with `UPDATE_EXPECT=1`.
+pub(crate) fn expect_file(path: &str, expected: &str) {
     let full = repository().join(path);
     let found = fs::read_to_string(&full).unwrap_or_default();
-    if found == wanted {
+    if found == expected {
         return;
     }
-    if blessing() {
+    if updates_expectations() {
         fs::create_dir_all(full.parent().unwrap()).unwrap();
-        fs::write(full, wanted).unwrap();
+        fs::write(full, expected).unwrap();
         return;
     }
-    let diff = similar::TextDiff::from_lines(found.as_str(), wanted);
+    let diff = similar::TextDiff::from_lines(found.as_str(), expected);
     panic!(
         "{path} is stale\n{}\nrun UPDATE_EXPECT=1 cargo test, then read the diff",
         diff.unified_diff()
             .context_radius(2)
-            .header("committed", "wanted")
+            .header("committed", "expected")
     );
 }

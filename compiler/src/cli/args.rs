@@ -58,13 +58,13 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show the impact of a change on running clusters, most severe first.
     Diff(DiffArgs),
-    /// Print a file with all defaults, and the source of each default.
+    /// Print the input with all defaults, and the source of each default.
     Expand(ExpandArgs),
-    /// Explain a finding or an alert, or print the documentation of a key.
+    /// List all findings, explain a finding or an alert, or print the documentation of a key.
     Explain(ExplainArgs),
     /// Draw clusters: pools, GPUs and MIG devices, teams and quotas, and the install order.
     Graph(GraphArgs),
-    /// Explain why something is in a generated tree: the input lines, and the rule or fact it is derived from.
+    /// Explain why a generated file, field or line exists: the input lines, and the rule or fact behind it.
     Why(WhyArgs),
     /// List gpuc's catalog: GPUs, machines, clouds, charts, images.
     Catalog(CatalogArgs),
@@ -72,7 +72,7 @@ pub(crate) enum Command {
     Schema,
     /// Print a shell completion script.
     Completions(CompletionsArgs),
-    /// Write man pages.
+    /// Write the man pages to a folder.
     Man(ManArgs),
 }
 
@@ -170,7 +170,7 @@ pub(crate) enum StarterCloud {
     Azure,
     /// Google Kubernetes Engine.
     Gcp,
-    /// Your own machines.
+    /// Your own hosts.
     #[value(name = "on-prem")]
     OnPrem,
 }
@@ -211,7 +211,7 @@ pub(crate) struct CheckArgs {
     /// The cluster to check the manifests against, if the input contains several.
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pub(crate) cluster: Option<String>,
-    /// Fix findings that have exactly one fix in the manifest files. All other bytes of the files are preserved.
+    /// Apply the fix of each finding that has exactly one to the manifest files. Nothing else in the files changes.
     #[arg(long, requires = "manifests")]
     pub(crate) fix: bool,
 }
@@ -237,12 +237,12 @@ pub(crate) struct DiffArgs {
     /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: DiffFormat,
-    /// In text output, print all fields and names.
+    /// Print all fields and names in text output.
     #[arg(long)]
     pub(crate) all: bool,
     /// Exit with 1 if the change has this impact or a more severe one: deleted, replaced, refused, nodes-recreated,
-    /// slices-recut, driver-restarted, workload-restarted, plugin-restarted, capacity-lost, quota-cut, access-changed,
-    /// service-restarted, capacity-gained, quota-raised, added, watched-differently, nothing.
+    /// mig-reconfigured, driver-restarted, workload-restarted, device-plugin-restarted, capacity-lost, quota-cut,
+    /// access-changed, service-restarted, capacity-gained, quota-raised, added, monitoring-changed, nothing.
     #[arg(long, value_name = "IMPACT")]
     pub(crate) fail_on: Option<String>,
 }
@@ -272,9 +272,9 @@ pub(crate) struct ExpandArgs {
 #[derive(Args, Debug)]
 pub(crate) struct ExplainArgs {
     /// A code (GPUC1016), a finding's name (mig-profile-unsupported), an alert (GpuIdle), or a key
-    /// (nodePools.sharing.mig, or only its end: mig).
+    /// (nodePools.sharing.mig, or only its end: mig). Default: a list of all findings.
     #[arg(value_name = "CODE|KEY")]
-    pub(crate) what: String,
+    pub(crate) what: Option<String>,
 }
 
 /// `gpuc graph`.

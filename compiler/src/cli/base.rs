@@ -191,7 +191,7 @@ impl Base {
                 let is_passed_over = |path: &Path| {
                     let below = path.strip_prefix(folder).unwrap_or(path);
                     let mut parts = below.parent().into_iter().flat_map(Path::components);
-                    parts.any(|part| part.as_os_str().to_string_lossy().starts_with('.'))
+                    parts.any(|component| component.as_os_str().to_string_lossy().starts_with('.'))
                         || path
                             .ancestors()
                             .skip(1)
@@ -438,15 +438,16 @@ impl Base {
             let then = Self::Revision(commit.clone(), revision.at_commit(&commit).ok()?);
             let (mut sources, mut report) = (Sources::default(), Report::default());
             let documents = load::load_all(&then, &[file], &mut sources, &mut report);
-            let made = documents
+            let compilations = documents
                 .into_iter()
                 .map(|document| compile(document, &options));
-            let mut made = made.filter(|one| {
+            let mut matching = compilations.filter(|one| {
                 one.output
                     .as_ref()
                     .is_some_and(|(_, lock)| lock.input == input)
             });
-            made.next()
+            matching
+                .next()
                 .map(|one| (commit.get(..10).unwrap_or(&commit).to_owned(), one))
         })
     }

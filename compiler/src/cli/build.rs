@@ -18,7 +18,7 @@ use super::{Exit, orphans, output, summary};
 /// Compiles the input, then writes every cluster's tree, or with `--check` lists the differences. If any cluster has an
 /// error, no tree is written.
 pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
-    let begin = Instant::now();
+    let start = Instant::now();
     let run = inputs::compile_all(&args.input, Some(&args.out))?;
     let found = findings::findings_of_run(&run);
     let exit = findings::exit_code(&found);
@@ -36,17 +36,17 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
     if exit != Exit::Success {
         return Ok(exit);
     }
-    let compiled = begin.elapsed();
+    let compiled = start.elapsed();
     let written: Vec<_> = run
         .compilations
         .par_iter()
         .map(|compilation| {
-            let begin = Instant::now();
+            let start = Instant::now();
             let outcome = build_cluster(args, &run, compilation);
-            (compilation, outcome, begin.elapsed())
+            (compilation, outcome, start.elapsed())
         })
         .collect();
-    let share = compiled / u32::try_from(written.len().max(1)).unwrap_or(u32::MAX);
+    let compile_time = compiled / u32::try_from(written.len().max(1)).unwrap_or(u32::MAX);
     let mut exit = Exit::Success;
     let mut has_changed = false;
     let mut differences = Differences::default();
@@ -58,15 +58,15 @@ pub(crate) fn run(cli: &Cli, args: &BuildArgs) -> Result<Exit> {
                 let differs = if args.check {
                     list_differences(args, compilation, changes, &mut sources, &mut differences)?
                 } else {
-                    report_changes(cli, compilation, changes, share + *elapsed)
+                    report_changes(cli, compilation, changes, compile_time + *elapsed)
                 };
                 exit = exit.max(differs);
             }
             Err(error) => exit = exit.max(report_failure(error)),
         }
     }
-    let mut note = |path: &Path, what: &str, help: &str| {
-        differences.record(&mut sources, path, what, help);
+    let mut note = |path: &Path, difference: &str, help: &str| {
+        differences.record(&mut sources, path, difference, help);
     };
     exit = exit.max(orphans::handle_orphans(cli, args, &run, &mut note)?);
     if waits {
@@ -162,15 +162,20 @@ fn list_differences(
     }
     let folder = cluster_folder(&args.out, compilation);
     let mut text = String::new();
-    let mut differs = |word: &str, path: &str, why: &str, help: &str| {
+    let mut differs = |word: &str, path: &str, reason: &str, help: &str| {
         let path = folder.join(path);
-        let why = if why.is_empty() {
+        let reason = if reason.is_empty() {
             String::new()
         } else {
-            format!(" ({why})")
+            format!(" ({reason})")
         };
-        text += &format!("{word}: {}{why}\n", path.display());
-        differences.record(sources, &path, &format!("this file is {word}{why}"), help);
+        text += &format!("{word}: {}{reason}\n", path.display());
+        differences.record(
+            sources,
+            &path,
+            &format!("this file is {word}{reason}"),
+            help,
+        );
     };
     let build = "run `gpuc build` and commit the changes";
     let force = "save its contents elsewhere, then run `gpuc build --force`";
@@ -183,16 +188,16 @@ fn list_differences(
     ];
     for (word, paths, help) in groups {
         for path in paths {
-            let why = if changes.is_only_mode(path) {
+            let reason = if changes.is_only_mode(path) {
                 write::ONLY_MODE
             } else {
                 ""
             };
-            differs(word, path, why, help);
+            differs(word, path, reason, help);
         }
     }
-    if let (true, Some(why)) = (changes.has_no_files(), changes.lock) {
-        differs("stale", gpuc_compile::lock::LOCK_FILE, why, build);
+    if let (true, Some(reason)) = (changes.has_no_files(), changes.lock) {
+        differs("stale", gpuc_compile::lock::LOCK_FILE, reason, build);
     }
     output::print_listing(args.input.format, &text)?;
     Ok(Exit::OutOfDate)
@@ -211,10 +216,10 @@ fn next_steps(args: &BuildArgs, compilations: &[Compilation]) -> String {
             let folder = cluster_folder(&args.out, one);
             let script = folder.join("cloud/apply.sh");
             format!(
-                "next: review {out}, commit it, then try {} --dry-run",
+                "next: review and commit {out}, then try {} --dry-run",
                 script.display()
             )
         }
-        _ => format!("next: review {out} and commit it"),
+        _ => format!("next: review and commit {out}"),
     }
 }

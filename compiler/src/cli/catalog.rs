@@ -71,7 +71,7 @@ fn format_table(table: &Table) -> String {
         Value::String(text) => text.clone(),
         Value::Array(items) => {
             let items: Vec<_> = items.iter().filter_map(Value::as_str).collect();
-            items.join(" ")
+            items.join(", ")
         }
         other => other.to_string(),
     };
@@ -115,7 +115,7 @@ fn gpu_row(model: &GpuModel) -> Value {
     let profiles = model.mig.map(|mig| {
         let profiles = mig.profiles.iter();
         profiles
-            .map(|profile| format!("{}x{}", profile.name, profile.max_instances))
+            .map(|profile| format!("{} x {}", profile.max_instances, profile.name))
             .collect::<Vec<_>>()
     });
     json!({
@@ -157,9 +157,9 @@ fn machine_table() -> Table {
 fn machine_row(cloud: &str, machine: &Machine) -> Value {
     let fraction = machine.gpus.fraction;
     let gpus = match fraction {
-        Some(part) if part.denominator > 0 => format!(
+        Some(fraction) if fraction.denominator > 0 => format!(
             "{}/{} {}",
-            part.numerator, part.denominator, machine.gpus.model.key
+            fraction.numerator, fraction.denominator, machine.gpus.model.key
         ),
         Some(_) => format!("part of {}", machine.gpus.model.key),
         None => format!("{} x {}", machine.gpus.count, machine.gpus.model.key),
@@ -213,8 +213,8 @@ fn image_table() -> Table {
             json!({"image": image.reference(), "chart": chart.name, "runs": runs})
         });
         let others = charts::images::unlisted_images(chart.name).iter();
-        let others = others.map(move |what| {
-            json!({"image": format!("({what})"), "chart": chart.name, "runs": "see the chart inside"})
+        let others = others.map(move |description| {
+            json!({"image": format!("({description})"), "chart": chart.name, "runs": "see the chart inside"})
         });
         listed.chain(others)
     });

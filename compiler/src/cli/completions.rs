@@ -17,8 +17,8 @@ pub(crate) fn completions(args: &CompletionsArgs) -> Result<Exit> {
 /// Writes one man page for gpuc and one for each command.
 pub(crate) fn man(args: &ManArgs) -> Result<Exit> {
     let folder = &args.folder;
-    let place = || format!("cannot write man pages to {}", folder.display());
-    std::fs::create_dir_all(folder).with_context(place)?;
-    clap_mangen::generate_to(Cli::command(), folder).with_context(place)?;
+    let context = || format!("cannot write man pages to {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(context)?;
+    clap_mangen::generate_to(Cli::command(), folder).with_context(context)?;
     Ok(Exit::Success)
 }

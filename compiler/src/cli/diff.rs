@@ -50,14 +50,14 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     if let Some(hint) = base.hint() {
         output::print_message(&hint);
     }
-    let (mut gone, mut gone_files) = (Vec::new(), Vec::new());
+    let (mut removed, mut gone_files) = (Vec::new(), Vec::new());
     for path in &input.paths {
         if !path.exists() || (path.is_dir() && !inputs::has_clusters(path)?) {
             gone_files.extend(base.removed_cluster_files(path)?);
-            gone.push(path);
+            removed.push(path);
         }
     }
-    let mut run = inputs::compile_existing(&input, &gone, Some(&args.out), Plans::Kept)?;
+    let mut run = inputs::compile_existing(&input, &removed, Some(&args.out), Plans::Kept)?;
     run.files.extend(gone_files);
     let found = findings::findings_of_run(&run);
     if findings::exit_code(&found) != Exit::Success {
@@ -176,7 +176,21 @@ impl BaseComparison<'_> {
     fn compare_all(&self, pairs: &[ClusterPair<'_>]) -> Result<Diffs> {
         let one =
             |(name, before, after): &ClusterPair<'_>| self.compare_cluster(name, *before, *after);
-        let mut clusters: Vec<Diff> = pairs.par_iter().map(one).collect::<Result<_>>()?;
+        let compared: Vec<(Diff, bool)> = pairs.par_iter().map(one).collect::<Result<_>>()?;
+        let without_tree: Vec<String> = (pairs.iter().zip(&compared))
+            .filter(|(_, (_, lacks_tree))| *lacks_tree)
+            .map(|((name, before, _), _)| before.map_or_else(|| name.clone(), name_of))
+            .collect();
+        if !without_tree.is_empty() {
+            output::print_message(&format!(
+                "note: the base has no tree in {} of {}: without it, gpuc finds only the effects of edits of the \
+                 input, and may select other machine types\n\
+                 help: if the trees are in another folder, name it with `--out`",
+                self.out.display(),
+                without_tree.join(", ")
+            ));
+        }
+        let mut clusters: Vec<Diff> = compared.into_iter().map(|(diff, _)| diff).collect();
         clusters.sort_by(Diff::cmp_worst_first);
         Ok(Diffs {
             version: VERSION,
@@ -207,37 +221,31 @@ impl BaseComparison<'_> {
         let stale = stale.chain(&changes.removed);
         let file = |path: &str, by_hand: bool, only: Option<&str>| Unbuilt {
             path: folder.join(path).display().to_string(),
-            by_hand,
-            only: only.map(str::to_owned),
+            edited: by_hand,
+            difference: only.map(str::to_owned),
         };
         let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
         let by_hand = by_hand.map(|path| file(path, true, None));
         let stale = stale.map(|path| file(path, false, mode(path)));
         // If other files differ, the lock differs as a consequence.
         let lock = changes.lock.filter(|_| changes.has_no_files());
-        let lock = lock.map(|why| file(LOCK_FILE, false, Some(why)));
+        let lock = lock.map(|reason| file(LOCK_FILE, false, Some(reason)));
         by_hand.chain(stale).chain(lock).collect()
     }
 
+    /// Compares one cluster, and returns whether the base lacks a tree of it.
     fn compare_cluster(
         &self,
         name: &str,
         before: Option<&Compilation>,
         after: Option<&Compilation>,
-    ) -> Result<Diff> {
+    ) -> Result<(Diff, bool)> {
         let folder = match before.or(after) {
             Some(one) => build::cluster_folder(self.out, one),
             None => self.out.join(name),
         };
         let mut committed = self.base.committed(&folder)?;
-        if committed.is_none() && before.is_some() {
-            output::print_message(&format!(
-                "note: the base has no tree of {} in {}: gpuc cannot detect changes without a change of the input, \
-                 and cannot reuse selected machine types; `--out` sets the folder of the trees",
-                before.map_or_else(|| name.to_owned(), name_of),
-                folder.display()
-            ));
-        }
+        let lacks_tree = committed.is_none() && before.is_some();
         let choices = |name: &str| self.base.choices(self.out, name);
         let options = Options {
             registry: &gpuc::REGISTRY,
@@ -276,24 +284,38 @@ impl BaseComparison<'_> {
             found.moved_from = self.moved_from(name, before, after);
         }
         if let Some(source) = after.and_then(|after| self.sources.get(after.loaded.source)) {
-            let build = self.build_command(source.path());
             let commands = found.rollout.iter_mut().flat_map(|step| &mut step.commands);
             for command in commands {
                 if let Some(rest) = command.strip_prefix(BUILD) {
-                    *command = format!("{build}{rest}");
+                    *command = self.build_command(source.path(), rest);
                 }
             }
         }
-        // The scripts of a deleted cluster exist only in the base.
-        if after.is_none() && committed.is_some() {
-            let removes =
-                |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
-            for step in found.rollout.iter_mut().filter(removes) {
+        let removes = |step: &&mut Step| step.commands.iter().any(|it| it.starts_with(TEARDOWN));
+        for step in found.rollout.iter_mut().filter(removes) {
+            if after.is_some() {
+                // The other steps run in the tree of the new cluster.
+                let tree = quote(&folder.display().to_string());
+                for command in &mut step.commands {
+                    *command = format!("{tree}/{command}");
+                }
+                step.instruction += " with the scripts from its tree";
+                if committed.is_some() {
+                    step.instruction += &format!(" at {}", self.base.name());
+                }
+            } else if committed.is_some() {
+                // The scripts of a deleted cluster exist only in the base.
                 step.commands = self.base.worktree_commands(&folder, &step.commands)?;
-                step.what += ". Run these commands in the current folder";
+            } else {
+                continue;
             }
+            step.instruction += ". Run these commands in the current folder";
         }
-        Ok(found)
+        found.folder = match after.or(before) {
+            Some(one) => build::cluster_folder(self.out, one).display().to_string(),
+            None => folder.display().to_string(),
+        };
+        Ok((found, lacks_tree))
     }
 
     /// The cluster's previous file, if the cluster moved to another file.
@@ -314,15 +336,20 @@ impl BaseComparison<'_> {
         (was != is_called && before.map(name_of) == after.map(name_of)).then(|| was.to_owned())
     }
 
-    /// The command that builds a file into the output folder of this run.
-    fn build_command(&self, path: &str) -> String {
-        let mut command = BUILD.to_owned();
-        if Path::new(path) != inputs::default_path() {
-            command += &format!(" {}", quote(path));
-        }
+    /// The command that builds into the output folder of this run. `arguments` are the options, or the files if a step
+    /// builds other files than that of the cluster.
+    fn build_command(&self, path: &str, arguments: &str) -> String {
+        let (files, options) = if arguments.is_empty() || arguments.starts_with(" --") {
+            let is_default = Path::new(path) == inputs::default_path();
+            let file = (!is_default).then(|| format!(" {}", quote(path)));
+            (file.unwrap_or_default(), arguments)
+        } else {
+            (arguments.to_owned(), "")
+        };
+        let mut command = format!("{BUILD}{files}");
         if self.out != Path::new("clusters") {
             command += &format!(" --out {}", quote(&self.out.display().to_string()));
         }
-        command
+        command + options
     }
 }

@@ -11,7 +11,7 @@ pub(super) static TREE_STALE: Code = Code {
     name: "tree-stale",
     severity: Severity::Error,
     summary: "a generated file differs from the current output",
-    checks: "`gpuc build --check` compares each cluster's folder with the files that `gpuc build` would write. It
+    checks: "Whether each cluster's folder has the files that `gpuc build` would write. `gpuc build --check`
 reports files that are missing, stale, edited by hand, or orphaned, and foreign files at paths that
 gpuc would write to.",
         reason: "The committed tree is reviewed and applied. If it differs from the output of its input, the cluster
@@ -30,14 +30,20 @@ pub(super) struct Differences {
 
 impl Differences {
     /// Records a difference at the start of a generated file or of a cluster's folder.
-    pub(super) fn record(&mut self, sources: &mut Sources, path: &Path, what: &str, help: &str) {
+    pub(super) fn record(
+        &mut self,
+        sources: &mut Sources,
+        path: &Path,
+        difference: &str,
+        help: &str,
+    ) {
         let source = sources.add(&path.display().to_string(), "");
         let head = Span {
             source,
             start: 0,
             end: 0,
         };
-        let builder = self.report.diagnostic(&TREE_STALE, head, what);
+        let builder = self.report.diagnostic(&TREE_STALE, head, difference);
         builder.help(help).emit();
     }
 

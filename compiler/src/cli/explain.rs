@@ -1,9 +1,9 @@
-//! `gpuc explain`: the explanation of a finding or an alert, or the documentation of a key.
+//! `gpuc explain`: the list of findings, the explanation of a finding or an alert, or the documentation of a key.
 
 use std::fmt::Write;
 
 use anyhow::Result;
-use gpuc_compile::lower::monitoring::alert_page;
+use gpuc_compile::lower::monitoring::{alert_names, alert_page};
 use gpuc_syntax::diag::{Code, phrases};
 use gpuc_syntax::schema::{self, KeyDocumentation};
 
@@ -11,42 +11,49 @@ use super::args::ExplainArgs;
 use super::drift::TREE_STALE;
 use super::{Exit, output};
 
-/// Prints the explanation.
+/// Prints the explanation, or the list of all findings.
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
-    let what = args.what.trim();
     let mut codes = gpuc::codes();
     codes.push(&TREE_STALE);
-    if let Some(code) = find_code(what, &codes) {
+    let Some(query) = args.what.as_deref().map(str::trim) else {
+        output::print_data(&code_list(codes))?;
+        return Ok(Exit::Success);
+    };
+    if let Some(code) = find_code(query, &codes) {
         if code
             .former_names()
-            .any(|name| name.eq_ignore_ascii_case(what))
+            .any(|name| name.eq_ignore_ascii_case(query))
         {
-            output::print_message(&format!("note: `{what}` is now named `{}`", code.name));
+            output::print_message(&format!("note: `{query}` is now named `{}`", code.name));
         }
         output::print_data(&code_page(code))?;
         return Ok(Exit::Success);
     }
-    if let Some(page) = alert_page(what) {
+    if let Some(page) = alert_page(query) {
         output::print_data(&page)?;
         return Ok(Exit::Success);
     }
-    match schema::describe_key(what) {
+    match schema::describe_key(query) {
         Ok(key) => {
-            output::print_data(&key_page(what, &key))?;
+            output::print_data(&key_page(query, &key))?;
             Ok(Exit::Success)
         }
         Err((part, keys)) => {
-            let paths = schema::paths_with_suffix(what);
+            let paths = schema::paths_with_suffix(query);
             if !paths.is_empty() {
                 if let [only] = paths.as_slice() {
-                    output::print_message(&interpretation_note(what, only));
+                    output::print_message(&interpretation_note(query, only));
                 }
-                output::print_data(&key_pages(what, &paths))?;
+                output::print_data(&key_pages(query, &paths))?;
                 return Ok(Exit::Success);
             }
-            let help = suggestion(what, &part, &keys, &codes);
+            let help = if is_code_number(query) {
+                "run `gpuc explain` to list all findings".to_owned()
+            } else {
+                suggestion(query, &part, &keys, &codes)
+            };
             output::print_message(&format!(
-                "error: unknown finding, alert or key `{what}`\nhelp: {help}"
+                "error: unknown finding, alert or key `{query}`\nhelp: {help}"
             ));
             Ok(Exit::Invalid)
         }
@@ -54,20 +61,20 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
 }
 
 /// A note about the key that a part of a path is interpreted as, and a similar top-level key.
-fn interpretation_note(what: &str, path: &str) -> String {
+fn interpretation_note(query: &str, path: &str) -> String {
     let top = schema::describe_key("")
         .map(|key| key.keys)
         .unwrap_or_default();
-    let near = phrases::closest_match(what, top.iter().map(|(name, _)| name.as_str()));
+    let near = phrases::closest_match(query, top.iter().map(|(name, _)| name.as_str()));
     let other = near.map_or_else(String::new, |near| {
         format!("; there is also a key `{near}`")
     });
-    format!("note: `{what}` is interpreted as `{path}`{other}")
+    format!("note: `{query}` is interpreted as `{path}`{other}")
 }
 
 /// The finding with this name, former name, code, or digits of the code.
-fn find_code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
-    let same = |name: &str| name.eq_ignore_ascii_case(what);
+fn find_code<'c>(query: &str, codes: &[&'c Code]) -> Option<&'c Code> {
+    let same = |name: &str| name.eq_ignore_ascii_case(query);
     let digits = |id: &str| id.strip_prefix(CODE_PREFIX).is_some_and(same);
     let mut codes = codes.iter().copied();
     codes.find(|code| {
@@ -78,30 +85,43 @@ fn find_code<'c>(what: &str, codes: &[&'c Code]) -> Option<&'c Code> {
 /// The prefix of all codes.
 const CODE_PREFIX: &str = "GPUC";
 
+/// Whether a word has the form of a code: `GPUC9999` or `9999`.
+fn is_code_number(query: &str) -> bool {
+    let prefix = query.get(..CODE_PREFIX.len()).unwrap_or_default();
+    let is_prefixed = prefix.eq_ignore_ascii_case(CODE_PREFIX);
+    let digits = if is_prefixed {
+        &query[CODE_PREFIX.len()..]
+    } else {
+        query
+    };
+    !digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit())
+}
+
 /// A suggestion: a key below the resolved part of the path, a finding, or keys anywhere, by their full paths.
-fn suggestion(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
+fn suggestion(query: &str, part: &str, keys: &[String], codes: &[&Code]) -> String {
     // If two parts are equal, the first one is unknown too; otherwise it would not be `part`.
-    let parts = what.split('.').filter(|part| !part.is_empty());
+    let parts = query.split('.').filter(|part| !part.is_empty());
     let reached: Vec<_> = parts
         .map(|part| part.split('[').next().unwrap_or(part))
         .take_while(|name| *name != part)
         .collect();
-    let whole = |key: &str| [&reached[..], &[key]].concat().join(".");
-    let below = whole("");
+    let full_path = |key: &str| [&reached[..], &[key]].concat().join(".");
+    let below = full_path("");
     let paths = schema::paths_with_suffix(part);
-    let inside = paths.iter().filter(|path| path.starts_with(&below));
-    let inside: Vec<_> = inside.collect();
-    if !inside.is_empty() {
-        return format!("did you mean {}?", phrases::quoted_list(&inside, 4));
+    let matching = paths.iter().filter(|path| path.starts_with(&below));
+    let matching: Vec<_> = matching.collect();
+    if !matching.is_empty() {
+        return format!("did you mean {}?", phrases::quoted_list(&matching, 4));
     }
     if let Some(near) = phrases::closest_match(part, keys.iter().map(String::as_str)) {
-        return format!("did you mean `{}`?", whole(near));
+        return format!("did you mean `{}`?", full_path(near));
     }
     if !paths.is_empty() {
         return format!("did you mean {}?", phrases::quoted_list(&paths, 4));
     }
     let everywhere = schema::key_paths();
-    let mut names: Vec<&str> = Vec::new();
+    let alerts: Vec<String> = alert_names().collect();
+    let mut names: Vec<&str> = alerts.iter().map(String::as_str).collect();
     for code in codes {
         names.extend([code.id, code.name]);
         for former in code.former_names() {
@@ -131,6 +151,22 @@ fn suggestion(what: &str, part: &str, keys: &[String], codes: &[&Code]) -> Strin
     }
 }
 
+/// A line for each code, by id: its id, name, severity and summary.
+fn code_list(mut codes: Vec<&Code>) -> String {
+    codes.sort_unstable_by_key(|code| code.id);
+    let width = codes.iter().map(|code| code.name.len()).max().unwrap_or(0);
+    let mut list = String::new();
+    for code in codes {
+        let severity = code.severity.as_str();
+        let _ = writeln!(
+            list,
+            "{}  {:width$}  {severity:7}  {}",
+            code.id, code.name, code.summary
+        );
+    }
+    list
+}
+
 fn code_page(code: &Code) -> String {
     let former = code.former_names_sentence();
     let former = former.map_or_else(String::new, |names| format!("{names}\n\n"));
@@ -153,7 +189,7 @@ fn code_page(code: &Code) -> String {
 }
 
 /// The documentation of the only key with this suffix, or the list of all such keys.
-fn key_pages(what: &str, paths: &[String]) -> String {
+fn key_pages(query: &str, paths: &[String]) -> String {
     let key = |path: &String| {
         let key = schema::describe_key(path);
         key.unwrap_or_else(|_| unreachable!("a path of the schema is a key of it"))
@@ -162,7 +198,7 @@ fn key_pages(what: &str, paths: &[String]) -> String {
         return key_page(only, &key(only));
     }
     let width = paths.iter().map(String::len).max().unwrap_or(0);
-    let mut page = format!("# {what}\n\n{} keys have this name:\n\n", paths.len());
+    let mut page = format!("# {query}\n\n{} keys have this name:\n\n", paths.len());
     for path in paths {
         let described = schema::first_paragraph(&key(path).description);
         append_row(&mut page, path, width, &described);

@@ -70,9 +70,9 @@ impl Revision {
     /// The commands to check out the revision in a separate worktree, the path of a folder there, and the command to
     /// clean up.
     pub(super) fn worktree_commands(&self, folder: &Path) -> Result<([String; 2], String, String)> {
-        let inside = self.path_in_repository(folder)?;
+        let repository_path = self.path_in_repository(folder)?;
         let add = format!("git worktree add --detach \"$base\" {}", self.short_hash());
-        let below = format!("\"$base\"/{}", gpuc_syntax::shell::quote(&inside));
+        let below = format!("\"$base\"/{}", gpuc_syntax::shell::quote(&repository_path));
         let remove = "git worktree remove --force \"$base\"".to_owned();
         Ok((["base=$(mktemp -d)".to_owned(), add], below, remove))
     }
@@ -91,8 +91,8 @@ impl Revision {
 
     /// The submodule that contains a path, and the submodule's commit in this revision.
     pub(super) fn submodule(&self, path: &Path) -> Result<Option<(String, String)>> {
-        let inside = self.path_in_repository(path)?;
-        let folders = Path::new(&inside).ancestors().skip(1);
+        let repository_path = self.path_in_repository(path)?;
+        let folders = Path::new(&repository_path).ancestors().skip(1);
         let mut own = folders.filter(|it| !it.as_os_str().is_empty());
         let Some(folder) = own.find(|it| self.root.join(it).join(".git").exists()) else {
             return Ok(None);
@@ -129,8 +129,12 @@ impl Revision {
 
     /// All files below a folder, by paths relative to the current folder; none if the folder does not exist.
     pub(super) fn files_below(&self, folder: &Path) -> Result<Vec<PathBuf>> {
-        let inside = self.path_in_repository(folder)?;
-        let inside = if inside.is_empty() { "." } else { &inside };
+        let repository_path = self.path_in_repository(folder)?;
+        let repository_path = if repository_path.is_empty() {
+            "."
+        } else {
+            &repository_path
+        };
         let arguments = [
             "ls-tree",
             "-r",
@@ -139,7 +143,7 @@ impl Revision {
             "--full-tree",
             &self.commit,
             "--",
-            inside,
+            repository_path,
         ];
         let output = run_git(&self.root, &arguments)?;
         if !output.status.success() {
@@ -149,10 +153,10 @@ impl Revision {
             .stdout
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
-        let prefix = if inside == "." {
+        let prefix = if repository_path == "." {
             String::new()
         } else {
-            format!("{inside}/")
+            format!("{repository_path}/")
         };
         let path = |name: &[u8]| {
             let name = String::from_utf8_lossy(name);
@@ -199,12 +203,19 @@ impl Revision {
     }
 
     /// The commits that changed a file, newest first, up to this revision: at most `most`.
-    pub(super) fn history(&self, path: &Path, most: usize) -> Result<Vec<String>> {
-        let inside = self.path_in_repository(path)?;
-        let most = format!("--max-count={most}");
+    pub(super) fn history(&self, path: &Path, max_count: usize) -> Result<Vec<String>> {
+        let repository_path = self.path_in_repository(path)?;
+        let max_count = format!("--max-count={max_count}");
         let output = run_git(
             &self.root,
-            &["log", "--format=%H", &most, &self.commit, "--", &inside],
+            &[
+                "log",
+                "--format=%H",
+                &max_count,
+                &self.commit,
+                "--",
+                &repository_path,
+            ],
         )?;
         if !output.status.success() {
             return Err(git_error("log", &output));
@@ -225,31 +236,31 @@ impl Revision {
 
     /// Whether two paths refer to the same file.
     pub(super) fn is_same(&self, one: &Path, other: &Path) -> bool {
-        let inside = |path: &Path| self.path_in_repository(path).ok();
-        inside(one).is_some_and(|one| inside(other) == Some(one))
+        let repository_path = |path: &Path| self.path_in_repository(path).ok();
+        repository_path(one).is_some_and(|one| repository_path(other) == Some(one))
     }
 
     /// A path of the repository, relative to the current folder.
-    pub(super) fn relative_path(&self, inside: &Path) -> PathBuf {
+    pub(super) fn relative_path(&self, path: &Path) -> PathBuf {
         let current_folder = std::env::current_dir().map(|here| resolve_links(&here));
-        let whole =
-            resolve_links(&self.root).join(inside.strip_prefix(&self.root).unwrap_or(inside));
+        let full_path =
+            resolve_links(&self.root).join(path.strip_prefix(&self.root).unwrap_or(path));
         let below = current_folder
             .ok()
-            .and_then(|here| Some(whole.strip_prefix(here).ok()?.to_owned()));
-        below.unwrap_or(whole)
+            .and_then(|here| Some(full_path.strip_prefix(here).ok()?.to_owned()));
+        below.unwrap_or(full_path)
     }
 
     /// Reads a file by its path relative to the current folder; `None` if the revision does not have it.
     pub(super) fn read(&self, path: &Path) -> Result<Option<Vec<u8>>> {
-        let inside = self.path_in_repository(path)?;
-        if let Some(known) = self.lock_cache()?.get(&inside) {
+        let repository_path = self.path_in_repository(path)?;
+        if let Some(known) = self.lock_cache()?.get(&repository_path) {
             return Ok(known.clone());
         }
-        let mut answers = self.read_inside(std::slice::from_ref(&inside))?;
-        let answer = answers.pop().flatten();
-        self.lock_cache()?.insert(inside, answer.clone());
-        Ok(answer)
+        let mut contents = self.read_inside(std::slice::from_ref(&repository_path))?;
+        let content = contents.pop().flatten();
+        self.lock_cache()?.insert(repository_path, content.clone());
+        Ok(content)
     }
 
     fn lock_cache(&self) -> Result<MutexGuard<'_, BTreeMap<String, Option<Vec<u8>>>>> {
@@ -259,9 +270,9 @@ impl Revision {
 
     /// Reads files by their paths below a folder, each as by [`read`](Self::read).
     pub(super) fn read_below(&self, folder: &Path, paths: &[&str]) -> Result<Vec<Option<Vec<u8>>>> {
-        let inside = self.path_in_repository(folder)?;
+        let repository_path = self.path_in_repository(folder)?;
         let below = |path: &&str| {
-            let path = normalize(&Path::new(&inside).join(path));
+            let path = normalize(&Path::new(&repository_path).join(path));
             display_path(&path)
         };
         let paths = paths.iter().map(below).collect::<Result<Vec<_>>>()?;
@@ -277,33 +288,33 @@ impl Revision {
             .batch
             .lock()
             .map_err(|_| anyhow!("reading from git was interrupted"))?;
-        let mut answers = Vec::with_capacity(paths.len());
+        let mut contents = Vec::with_capacity(paths.len());
         let mut names = String::new();
         for path in paths {
             names.push_str(&format!("{}:{path}\n", self.commit));
             if names.len() > MAX_REQUEST_BYTES {
-                batch.request(&names, &mut answers)?;
+                batch.request(&names, &mut contents)?;
                 names.clear();
             }
         }
-        batch.request(&names, &mut answers)?;
-        Ok(answers)
+        batch.request(&names, &mut contents)?;
+        Ok(contents)
     }
 
     /// A path relative to the repository's root.
     fn path_in_repository(&self, path: &Path) -> Result<String> {
-        let whole =
+        let full_path =
             std::path::absolute(path).with_context(|| format!("cannot find {}", path.display()))?;
-        let whole = resolve_links(&normalize(&whole));
-        let inside = whole.strip_prefix(&self.root);
-        let inside = inside.map_err(|_| {
+        let full_path = resolve_links(&normalize(&full_path));
+        let repository_path = full_path.strip_prefix(&self.root);
+        let repository_path = repository_path.map_err(|_| {
             anyhow!(
                 "{} is not in the repository {}",
                 path.display(),
                 self.root.display()
             )
         })?;
-        display_path(inside)
+        display_path(repository_path)
     }
 }
 
@@ -338,13 +349,13 @@ impl CatFileBatch {
     }
 
     /// Reads the objects with these names, one per line; `None` for objects that are missing or not files.
-    fn request(&mut self, names: &str, answers: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
+    fn request(&mut self, names: &str, contents: &mut Vec<Option<Vec<u8>>>) -> Result<()> {
         self.stdin
             .write_all(names.as_bytes())
             .context("cannot write to git")?;
         self.stdin.flush().context("cannot write to git")?;
         for _ in names.lines() {
-            answers.push(self.receive()?);
+            contents.push(self.receive()?);
         }
         Ok(())
     }
@@ -430,19 +441,19 @@ fn run_git(folder: &Path, arguments: &[&str]) -> Result<Output> {
     output.context("cannot run git\nhelp: install git, or compare with a folder: `--base DIR`")
 }
 
-fn git_error(what: &str, output: &Output) -> anyhow::Error {
+fn git_error(command: &str, output: &Output) -> anyhow::Error {
     let error_output = String::from_utf8_lossy(&output.stderr);
-    anyhow!("git {what}: {}", error_output.trim_end())
+    anyhow!("git {command}: {}", error_output.trim_end())
 }
 
 /// A path without `.` and `..`.
 fn normalize(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
-    for part in path.components() {
-        match part {
+    for component in path.components() {
+        match component {
             Component::ParentDir => drop(normal.pop()),
             Component::CurDir => {}
-            part => normal.push(part),
+            component => normal.push(component),
         }
     }
     normal
@@ -450,8 +461,8 @@ fn normalize(path: &Path) -> PathBuf {
 
 /// A path with links in its existing folders resolved, so that different paths to one file compare equal.
 fn resolve_links(path: &Path) -> PathBuf {
-    if let Ok(whole) = path.canonicalize() {
-        return whole;
+    if let Ok(full_path) = path.canonicalize() {
+        return full_path;
     }
     match (path.parent(), path.file_name()) {
         (Some(parent), Some(name)) => resolve_links(parent).join(name),
@@ -477,8 +488,8 @@ mod tests {
             let text = format!("{index} ").repeat(100);
             fs::write(root.join(name(index)), text).expect("a file");
         }
-        let who = ["-c", "user.name=test", "-c", "user.email=test@example.com"];
-        let mut commit = who.to_vec();
+        let identity = ["-c", "user.name=test", "-c", "user.email=test@example.com"];
+        let mut commit = identity.to_vec();
         commit.extend(["commit", "--quiet", "--message=all"]);
         for arguments in [&["init", "--quiet"][..], &["add", "--all"], &commit] {
             let output = run_git(root, arguments).expect("git");

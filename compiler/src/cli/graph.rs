@@ -37,8 +37,8 @@ pub(crate) fn run(cli: &Cli, args: &GraphArgs) -> Result<Exit> {
         .filter(|file| file.as_os_str() != "-")
     {
         Some(file) => {
-            let place = || format!("cannot write {}", file.display());
-            std::fs::write(file, text).with_context(place)?;
+            let context = || format!("cannot write {}", file.display());
+            std::fs::write(file, text).with_context(context)?;
         }
         None => output::print_data(&text)?,
     }

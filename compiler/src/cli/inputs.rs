@@ -228,7 +228,9 @@ fn find_in(folder: &Path, found: &mut InputFiles) -> Result<()> {
         return Ok(());
     }
     let help = passed_over.first().map(help);
-    let help = help.unwrap_or_else(|| "run `gpuc init` to create a starter file".to_owned());
+    let help = help.unwrap_or_else(|| {
+        "run `gpuc init --cloud aws` (or azure, gcp, on-prem) to create a starter file".to_owned()
+    });
     bail!(
         "no {CLUSTER_FILE} and no *.{CLUSTER_FILE} in {}\nhelp: {help}",
         folder.display()
@@ -325,11 +327,11 @@ impl World for Disk {
             return Err(ReadError::Other("the path is a folder".to_owned()));
         }
         // The size of a pipe is unknown, and a device can be endless.
-        let most = limits::BYTES as u64 + 1;
+        let max = limits::BYTES as u64 + 1;
         let mut text = Vec::new();
         let file = fs::File::open(path).map_err(failed)?;
-        file.take(most).read_to_end(&mut text).map_err(failed)?;
-        if text.len() as u64 == most {
+        file.take(max).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 == max {
             return too_large();
         }
         Ok(text)

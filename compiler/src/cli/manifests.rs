@@ -124,15 +124,15 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     for note in skipped_notes(&manifests.skipped, patched) {
         output::print_message(&note);
     }
-    let whole = manifests.objects.iter().enumerate();
-    let whole = whole.filter(|(index, _)| !layered.contains(index));
-    let (looked, read): (Vec<_>, Vec<_>) = whole
+    let applied = manifests.objects.iter().enumerate();
+    let applied = applied.filter(|(index, _)| !layered.contains(index));
+    let (checked, read): (Vec<_>, Vec<_>) = applied
         .map(|(_, object)| object)
         .partition(|object| manifests::is_checked(object));
     if !read.is_empty() {
         output::print_message(&unchecked_note(&read));
     }
-    let objects = phrases::pluralize(looked.len(), "object");
+    let objects = phrases::pluralize(checked.len(), "object");
     let files = phrases::pluralize(manifests.files, "file");
     Ok(format!(" and {objects} of {files}"))
 }
@@ -213,7 +213,7 @@ fn find_files(args: &CheckArgs) -> Result<Vec<ManifestFile>> {
         for path in paths {
             match read_file(&path)? {
                 Ok(file) => found.push(file),
-                Err(why) => output::print_message(&format!("note: file not checked: {why}")),
+                Err(reason) => output::print_message(&format!("note: file not checked: {reason}")),
             }
         }
     }
@@ -317,13 +317,13 @@ fn write_obstacle(file: &fs::Metadata) -> Option<&'static str> {
 fn decode_file(
     path: String,
     bytes: &[u8],
-    kept: Option<&'static str>,
+    write_obstacle: Option<&'static str>,
 ) -> Result<ManifestFile, String> {
     let text = read_text(&path, bytes)?;
     Ok(ManifestFile {
         path,
         text,
-        write_obstacle: kept,
+        write_obstacle,
     })
 }
 
@@ -336,8 +336,8 @@ fn fix_files(
     apply_levels: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Result<Vec<ManifestFile>> {
     for file in &files {
-        if let Some(why) = file.write_obstacle {
-            output::print_message(&format!("note: {} is {why}", file.path));
+        if let Some(reason) = file.write_obstacle {
+            output::print_message(&format!("note: {} is {reason}", file.path));
         }
     }
     let texts = files.iter();
@@ -413,15 +413,15 @@ fn skipped_notes(passed_over: &[SkippedDocument], patched: BTreeSet<&str>) -> Ve
         }
     };
     note(
-        paths_with(|why| *why == SkipReason::Template),
+        paths_with(|reason| *reason == SkipReason::Template),
         "not checked, because it is a template; pipe the output of `helm template` to `--manifests -`",
     );
     note(
-        paths_with(|why| *why == SkipReason::NoObjects),
+        paths_with(|reason| *reason == SkipReason::NoObjects),
         "not checked, because it contains no Kubernetes object",
     );
     note(
-        paths_with(|why| matches!(why, SkipReason::Patch(_))),
+        paths_with(|reason| matches!(reason, SkipReason::Patch(_))),
         "not checked, because it is a patch; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
@@ -429,7 +429,7 @@ fn skipped_notes(passed_over: &[SkippedDocument], patched: BTreeSet<&str>) -> Ve
         "not checked, because a kustomization patches it; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
-        paths_with(|why| *why == SkipReason::Kustomization),
+        paths_with(|reason| *reason == SkipReason::Kustomization),
         "changes the applied objects; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     notes

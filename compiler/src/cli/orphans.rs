@@ -64,18 +64,18 @@ pub(super) fn handle_orphans(
         .collect();
     let read = RunInputs::from_run(run);
     let mut exit = Exit::Success;
-    for left in write::built_folders(&args.out)? {
-        if built_names.contains(&left) {
+    for folder in write::built_folders(&args.out)? {
+        if built_names.contains(&folder) {
             continue;
         }
-        let lock = write::read_lock(&left).ok().flatten();
-        exit = exit.max(match read.tree_state(&left, lock.as_ref()) {
-            TreeState::Orphan => handle_orphan(cli, args, &left, note)?,
+        let lock = write::read_lock(&folder).ok().flatten();
+        exit = exit.max(match read.tree_state(&folder, lock.as_ref()) {
+            TreeState::Orphan => handle_orphan(cli, args, &folder, note)?,
             TreeState::Unknown if run.is_fleet() && !args.check => {
                 output::print_message(&format!(
                     "note: the lock of {} does not name its input file; delete the folder if the cluster no longer \
                      exists",
-                    left.display()
+                    folder.display()
                 ));
                 Exit::Success
             }
@@ -186,11 +186,11 @@ fn real_path(path: &Path) -> PathBuf {
     let Some((above, mut real)) = found else {
         return path;
     };
-    for part in path.strip_prefix(above).unwrap_or(Path::new("")) {
-        if part == ".." {
+    for component in path.strip_prefix(above).unwrap_or(Path::new("")) {
+        if component == ".." {
             real.pop();
         } else {
-            real.push(part);
+            real.push(component);
         }
     }
     real
@@ -201,10 +201,13 @@ fn relative_path(folder: &Path, file: &Path) -> Option<String> {
     let same = folder.components().zip(file.components());
     let same = same.take_while(|(one, other)| one == other).count();
     let up = folder.components().skip(same).map(|_| Some(".."));
-    let down = file.components().skip(same).map(|part| match part {
-        Component::Normal(name) => name.to_str(),
-        _ => None,
-    });
+    let down = file
+        .components()
+        .skip(same)
+        .map(|component| match component {
+            Component::Normal(name) => name.to_str(),
+            _ => None,
+        });
     let parts: Option<Vec<&str>> = up.chain(down).collect();
     Some(parts?.join("/"))
 }
@@ -215,13 +218,13 @@ mod tests {
 
     use super::*;
 
-    fn place(folders: &[&str]) -> (TempDir, PathBuf) {
-        let place = TempDir::new().unwrap();
+    fn temp_dir(folders: &[&str]) -> (TempDir, PathBuf) {
+        let temp_dir = TempDir::new().unwrap();
         for folder in folders {
-            fs::create_dir_all(place.path().join(folder)).unwrap();
+            fs::create_dir_all(temp_dir.path().join(folder)).unwrap();
         }
-        let root = fs::canonicalize(place.path()).unwrap();
-        (place, root)
+        let root = fs::canonicalize(temp_dir.path()).unwrap();
+        (temp_dir, root)
     }
 
     fn check(root: &Path, out: &str, file: &str) -> Option<String> {
@@ -232,7 +235,7 @@ mod tests {
 
     #[test]
     fn input_path_is_relative_to_the_tree() {
-        let (_place, root) = place(&["a", "clusters/ml"]);
+        let (_temp_dir, root) = temp_dir(&["a", "clusters/ml"]);
         let wanted = Some("../../a/gpu-cluster.yaml".to_owned());
         assert_eq!(check(&root, "clusters", "a/gpu-cluster.yaml"), wanted);
         assert_eq!(
@@ -245,7 +248,7 @@ mod tests {
 
     #[test]
     fn machine_specific_paths_are_not_stored() {
-        let (_place, root) = place(&["one/clusters", "two"]);
+        let (_temp_dir, root) = temp_dir(&["one/clusters", "two"]);
         assert_eq!(check(&root, "one/clusters", "two/gpu-cluster.yaml"), None);
         assert_eq!(
             check(&root, "one/deep/clusters", "one/gpu-cluster.yaml"),
@@ -261,7 +264,7 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn links_in_the_path_are_resolved() {
-        let (_place, root) = place(&["a", "clusters"]);
+        let (_temp_dir, root) = temp_dir(&["a", "clusters"]);
         std::os::unix::fs::symlink(root.join("a"), root.join("b")).unwrap();
         let wanted = Some("../../a/gpu-cluster.yaml".to_owned());
         assert_eq!(check(&root, "clusters", "b/gpu-cluster.yaml"), wanted);

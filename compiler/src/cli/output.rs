@@ -45,9 +45,9 @@ pub(crate) struct ProgressLine {
 
 impl ProgressLine {
     /// Creates the line.
-    pub(crate) fn new(what: &'static str) -> Self {
+    pub(crate) fn new(label: &'static str) -> Self {
         Self {
-            label: what,
+            label,
             count: AtomicUsize::new(0),
             start: Instant::now(),
             is_visible: std::io::stderr().is_terminal(),

@@ -56,7 +56,7 @@ fn changes_text(changes: &Changes) -> String {
         .collect();
     match changes.lock {
         _ if !words.is_empty() => words.join(", "),
-        Some(why) => format!("unchanged except the lock: {why}"),
+        Some(reason) => format!("unchanged except the lock: {reason}"),
         None => "unchanged".to_owned(),
     }
 }

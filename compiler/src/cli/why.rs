@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use gpuc_compile::compile::{Compilation, Options, compile};
-use gpuc_diff::why::render::{self, Told};
+use gpuc_diff::why::render::{self, ExplanationReport};
 use gpuc_diff::why::{self, Experiment, Explanation, Index, Query, QueryError, ResolvedQuery};
 use gpuc_syntax::diag::Levels;
 use gpuc_syntax::source::Span;
@@ -45,8 +45,8 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
         .filter_map(|one| Some(Index::new(one)?.with_lock(lock_text(args, &run, one)?)))
         .collect();
     let out = inputs::display_path(&args.out)?;
-    let asked = match why::resolve(&question, &indexes, &out) {
-        Ok(asked) => asked,
+    let resolved = match why::resolve(&question, &indexes, &out) {
+        Ok(resolved) => resolved,
         Err(_)
             if !why::is_built(&question, &indexes, &out)
                 && is_below(&question.subject, &args.out) =>
@@ -58,19 +58,19 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
         }
         Err(unknown) => return Ok(report_query_error(&unknown)),
     };
-    note_if_stale(&question, &asked);
-    let index = &indexes[asked.index];
+    note_if_stale(&question, &resolved);
+    let index = &indexes[resolved.index];
     let compilation = compilations.iter().find(|one| {
         one.plan
             .as_ref()
             .is_some_and(|plan| plan.cluster == index.cluster())
     });
     let compilation = compilation.unwrap_or_else(|| unreachable!("the index is of one of them"));
-    let told = explain_query(&run, compilation, index, &asked, &options);
+    let explanation = explain_query(&run, compilation, index, &resolved, &options);
     output::print_data(&match args.format {
-        WhyFormat::Text => render::text(&told),
-        WhyFormat::Json => serde_json::to_string_pretty(&told)? + "\n",
-        WhyFormat::Markdown => render::markdown(&told),
+        WhyFormat::Text => render::text(&explanation),
+        WhyFormat::Json => serde_json::to_string_pretty(&explanation)? + "\n",
+        WhyFormat::Markdown => render::markdown(&explanation),
     })?;
     Ok(Exit::Success)
 }
@@ -121,9 +121,9 @@ fn report_query_error(unknown: &QueryError) -> Exit {
 }
 
 /// Prints a note if the file on disk differs from the current output.
-fn note_if_stale(question: &Query, asked: &ResolvedQuery) {
+fn note_if_stale(question: &Query, resolved: &ResolvedQuery) {
     let committed = fs::read_to_string(Path::new(&question.subject));
-    if committed.is_ok_and(|text| text != asked.document.text()) {
+    if committed.is_ok_and(|text| text != resolved.document.text()) {
         output::print_message(&format!(
             "note: {} is stale, and the answer describes the current output; run `gpuc build` to update the file",
             question.subject
@@ -136,15 +136,15 @@ fn explain_query(
     run: &Run,
     compilation: &Compilation,
     index: &Index<'_>,
-    asked: &ResolvedQuery,
+    resolved: &ResolvedQuery,
     options: &Options<'_>,
-) -> Told {
-    let early = likely_spans(&why::explain(index, asked, &[]));
+) -> ExplanationReport {
+    let early = likely_spans(&why::explain(index, resolved, &[]));
     let leaves = why::input_leaves(index.input(), &early);
     let all = leaves.all.len();
     let waiting = output::ProgressLine::new("trying values of the input");
     let tick = || waiting.tick();
-    let (leaves, untried) = why::find_suspects(compilation, leaves, asked, options, &tick);
+    let (leaves, untried) = why::find_suspects(compilation, leaves, resolved, options, &tick);
     let trials: Vec<Experiment> = leaves
         .par_iter()
         .flat_map_iter(|leaf| {
@@ -153,14 +153,14 @@ fn explain_query(
         })
         .collect();
     drop(waiting);
-    let answer = why::explain(index, asked, &trials);
-    render::resolve(&answer, index, &run.sources, (all - untried, untried))
+    let explanation = why::explain(index, resolved, &trials);
+    render::resolve(&explanation, index, &run.sources, (all - untried, untried))
 }
 
 /// The locations in the input that are known to be relevant.
-fn likely_spans(answer: &Explanation) -> Vec<Span> {
-    let rows = answer.parts.iter().flat_map(|row| &row.reasons);
-    let reasons = answer.reasons.iter().chain(rows);
+fn likely_spans(explanation: &Explanation) -> Vec<Span> {
+    let rows = explanation.parts.iter().flat_map(|row| &row.reasons);
+    let reasons = explanation.reasons.iter().chain(rows);
     let spans = reasons.flat_map(|reason| reason.inputs.iter().copied());
     spans.collect()
 }

@@ -36,12 +36,12 @@ pub enum AllocationError {
         /// The resource.
         resource: String,
         /// The number of requested replicas.
-        asked: usize,
+        requested: usize,
     },
     /// A MIG device cannot be allocated, because the driver does not report its device nodes.
     MissingCapability {
         /// The UUID of the MIG device.
-        part: String,
+        uuid: String,
         /// The path that is missing in `/proc/driver/nvidia-caps/mig-minors`.
         path: String,
     },
@@ -74,14 +74,17 @@ impl fmt::Display for AllocationError {
                     quoted_list(&unhealthy_ids)
                 )
             }
-            Self::TooMany { resource, asked } => write!(
+            Self::TooMany {
+                resource,
+                requested,
+            } => write!(
                 f,
-                "{asked} replicas of `{resource}` requested, which may be on one GPU and give no more of it: request \
+                "{requested} replicas of `{resource}` requested, which may be on one GPU and give no more of it: request \
                  `{resource}: 1`"
             ),
-            Self::MissingCapability { part, path } => write!(
+            Self::MissingCapability { uuid, path } => write!(
                 f,
-                "MIG device `{part}` has no `{path}` in `/proc/driver/nvidia-caps/mig-minors`: load the kernel module \
+                "MIG device `{uuid}` has no `{path}` in `/proc/driver/nvidia-caps/mig-minors`: load the kernel module \
                  `nvidia` again or reboot the node"
             ),
         }
@@ -111,11 +114,11 @@ mod tests {
     #[test]
     fn messages_name_resource_and_devices() {
         let ids: Vec<_> = (0..5).map(|number| format!("GPU-{number}")).collect();
-        let refusal = AllocationError::Unknown {
+        let error = AllocationError::Unknown {
             resource: "nvidia.com/gpu".to_owned(),
             ids,
         };
-        let text = refusal.to_string();
+        let text = error.to_string();
         assert!(
             text.starts_with(
                 "unknown devices `GPU-0`, `GPU-1`, `GPU-2` and 2 more of `nvidia.com/gpu`:"
@@ -126,12 +129,12 @@ mod tests {
 
     #[test]
     fn messages_have_reason_and_help() {
-        let refusal = AllocationError::Unhealthy {
+        let error = AllocationError::Unhealthy {
             resource: "nvidia.com/gpu".to_owned(),
             ids: vec![("GPU-3::1".to_owned(), "XID 79".to_owned())],
         };
         assert_eq!(
-            refusal.to_string(),
+            error.to_string(),
             "`GPU-3::1` of `nvidia.com/gpu` unhealthy (XID 79): delete the pod so that it is scheduled on other \
              devices"
         );

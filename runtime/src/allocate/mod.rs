@@ -75,33 +75,36 @@ pub fn allocate(
     advertised: &AdvertisedResource,
     ids: &[String],
 ) -> Result<ContainerAllocation, AllocationError> {
-    let shares = request::validate_request(state, advertised, ids)?;
-    let parts = request::physical_devices(state, advertised, &shares)?;
+    let devices = request::validate_request(state, advertised, ids)?;
+    let physical_devices = request::physical_devices(state, advertised, &devices)?;
     let mut grant = ContainerAllocation::default();
-    mps::add_mps_settings(state, advertised, &shares, &mut grant);
+    mps::add_mps_settings(state, advertised, &devices, &mut grant);
     match &state.config.devices {
         DeviceInjection::EnvironmentVariable => {
-            let uuids: Vec<_> = parts.iter().map(|part| part.uuid()).collect();
+            let uuids: Vec<_> = physical_devices
+                .iter()
+                .map(|physical_device| physical_device.uuid())
+                .collect();
             grant.set_env(VISIBLE_DEVICES, uuids.join(","));
             if has_imex_channel(state) {
                 grant.set_env("NVIDIA_IMEX_CHANNELS", "0");
             }
-            add_configured_nodes(state, &parts, &mut grant)?;
+            add_configured_nodes(state, &physical_devices, &mut grant)?;
             set_component_variables(state, &mut grant);
         }
         DeviceInjection::VolumeMounts => {
             grant.set_env(VISIBLE_DEVICES, MOUNTED_DEVICES);
-            for part in &parts {
-                grant.add_device_mount(part.uuid());
+            for physical_device in &physical_devices {
+                grant.add_device_mount(physical_device.uuid());
             }
             if has_imex_channel(state) {
                 grant.add_device_mount("imex/0");
             }
-            add_configured_nodes(state, &parts, &mut grant)?;
+            add_configured_nodes(state, &physical_devices, &mut grant)?;
             set_component_variables(state, &mut grant);
         }
         DeviceInjection::Cdi { annotations, .. } => {
-            let names = names::qualified_names(state, &parts);
+            let names = names::qualified_names(state, &physical_devices);
             if *annotations {
                 grant.annotations = names::cdi_annotation(advertised, &names);
             } else {
@@ -113,8 +116,8 @@ pub fn allocate(
             driver_container_path,
         } => {
             grant.add_nodes(&driver_nodes(&state.files, &state.files.control_nodes));
-            for part in &parts {
-                grant.add_nodes(&nodes_of_device(&state.files, *part)?);
+            for physical_device in &physical_devices {
+                grant.add_nodes(&nodes_of_device(&state.files, *physical_device)?);
             }
             for (_, nodes) in injected_components(state) {
                 grant.add_nodes(&nodes);
@@ -134,15 +137,15 @@ pub fn allocate(
 /// Passes the device nodes as well, if configured.
 fn add_configured_nodes(
     state: &State,
-    parts: &[PhysicalDevice<'_>],
+    physical_devices: &[PhysicalDevice<'_>],
     grant: &mut ContainerAllocation,
 ) -> Result<(), AllocationError> {
     if !state.config.pass_device_nodes {
         return Ok(());
     }
     grant.add_nodes(&driver_nodes(&state.files, &state.files.control_nodes));
-    for part in parts {
-        grant.add_nodes(&nodes_of_device(&state.files, *part)?);
+    for physical_device in physical_devices {
+        grant.add_nodes(&nodes_of_device(&state.files, *physical_device)?);
     }
     if has_imex_channel(state) {
         grant.add_nodes(&component_nodes(&state.files, Extra::Imex));

@@ -15,7 +15,7 @@ use crate::state::State;
 pub(super) fn add_mps_settings(
     state: &State,
     advertised: &AdvertisedResource,
-    shares: &[&KubeletDevice],
+    devices: &[&KubeletDevice],
     grant: &mut ContainerAllocation,
 ) {
     let NodeSharing::Mps { root, .. } = &state.config.sharing else {
@@ -34,7 +34,7 @@ pub(super) fn add_mps_settings(
     let memory = mount(format!("{root}/shm"), "/dev/shm".to_owned());
     grant.mounts.push(memory);
     if advertised.replicas > 1 {
-        set_client_limits(state, advertised.replicas, shares, grant);
+        set_client_limits(state, advertised.replicas, devices, grant);
     }
 }
 
@@ -43,25 +43,25 @@ pub(super) fn add_mps_settings(
 fn set_client_limits(
     state: &State,
     replicas: u32,
-    shares: &[&KubeletDevice],
+    devices: &[&KubeletDevice],
     grant: &mut ContainerAllocation,
 ) {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
-    for share in shares {
-        *counts.entry(&share.part).or_default() += 1;
+    for device in devices {
+        *counts.entry(&device.physical_device).or_default() += 1;
     }
     let replicas = u64::from(replicas);
     let min_replicas = counts.values().min().copied().unwrap_or(1);
     let percentage = (100 * min_replicas / replicas).clamp(1, 100);
     grant.set_env("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percentage.to_string());
-    let memory = |(part, count): (&&str, &u64)| {
-        let bytes = state.inventory.physical_device(part)?.gpu().memory_bytes?;
+    let memory = |(uuid, count): (&&str, &u64)| {
+        let bytes = state.inventory.physical_device(uuid)?.gpu().memory_bytes?;
         Some((bytes >> 20) * count / replicas)
     };
     let memories: Option<Vec<_>> = counts.iter().map(memory).collect();
-    if let Some(least) = memories.and_then(|all| all.into_iter().min()) {
+    if let Some(min) = memories.and_then(|all| all.into_iter().min()) {
         let limits: Vec<_> = (0..counts.len())
-            .map(|ordinal| format!("{ordinal}={least}M"))
+            .map(|ordinal| format!("{ordinal}={min}M"))
             .collect();
         grant.set_env("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits.join(","));
     }

@@ -10,10 +10,13 @@ use crate::device::{AdvertisedResource, PhysicalDevice};
 use crate::state::State;
 
 /// Returns the CDI names of all devices, GPUs first.
-pub(super) fn qualified_names(state: &State, parts: &[PhysicalDevice<'_>]) -> Vec<String> {
-    let mut names: Vec<_> = parts
+pub(super) fn qualified_names(
+    state: &State,
+    physical_devices: &[PhysicalDevice<'_>],
+) -> Vec<String> {
+    let mut names: Vec<_> = physical_devices
         .iter()
-        .map(|part| cdi::qualified_name(cdi::Class::Gpu, part.uuid()))
+        .map(|physical_device| cdi::qualified_name(cdi::Class::Gpu, physical_device.uuid()))
         .collect();
     for (extra, _) in injected_components(state) {
         names.push(match extra {

@@ -39,13 +39,13 @@ pub fn host_nodes(paths: &[String]) -> Vec<HostDeviceNode> {
 /// Returns the device nodes of a part: the GPU, and for a MIG device the nodes of its two instances.
 pub fn nodes_of_device(
     files: &HostFiles,
-    part: PhysicalDevice<'_>,
+    physical_device: PhysicalDevice<'_>,
 ) -> Result<Vec<HostDeviceNode>, AllocationError> {
-    let mut paths = vec![format!("/dev/nvidia{}", part.gpu().minor)];
-    for capability in capability_paths(part) {
+    let mut paths = vec![format!("/dev/nvidia{}", physical_device.gpu().minor)];
+    for capability in capability_paths(physical_device) {
         let Some(minor) = files.mig_minors.get(&capability) else {
             return Err(AllocationError::MissingCapability {
-                part: part.uuid().to_owned(),
+                uuid: physical_device.uuid().to_owned(),
                 path: capability,
             });
         };
@@ -56,12 +56,15 @@ pub fn nodes_of_device(
 
 /// Returns the capabilities of a MIG device, as in `/proc/driver/nvidia-caps/mig-minors`: its GPU instance and its
 /// compute instance. The driver numbers GPUs by minor number there. A full GPU has none.
-pub fn capability_paths(part: PhysicalDevice<'_>) -> Vec<String> {
-    match part {
+pub fn capability_paths(physical_device: PhysicalDevice<'_>) -> Vec<String> {
+    match physical_device {
         PhysicalDevice::FullGpu(_) => Vec::new(),
-        PhysicalDevice::MigDevice(gpu, slice) => vec![
-            format!("gpu{}/gi{}/access", gpu.minor, slice.gi),
-            format!("gpu{}/gi{}/ci{}/access", gpu.minor, slice.gi, slice.ci),
+        PhysicalDevice::MigDevice(gpu, mig_device) => vec![
+            format!("gpu{}/gi{}/access", gpu.minor, mig_device.gi),
+            format!(
+                "gpu{}/gi{}/ci{}/access",
+                gpu.minor, mig_device.gi, mig_device.ci
+            ),
         ],
     }
 }

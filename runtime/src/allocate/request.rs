@@ -25,10 +25,10 @@ pub(super) fn validate_request<'o>(
         .iter()
         .filter(|id| !requested.insert(id.as_str()))
         .collect();
-    let shares: Vec<_> = advertised
-        .shares
+    let devices: Vec<_> = advertised
+        .devices
         .iter()
-        .filter(|share| requested.remove(share.id.as_str()))
+        .filter(|device| requested.remove(device.id.as_str()))
         .collect();
     if !requested.is_empty() {
         return Err(AllocationError::Unknown {
@@ -42,15 +42,16 @@ pub(super) fn validate_request<'o>(
             ids: repeated.into_iter().cloned().collect(),
         });
     }
-    if advertised.replicas > 1 && shares.len() > 1 && refuses_more_than_one(&state.config.sharing) {
+    if advertised.replicas > 1 && devices.len() > 1 && refuses_more_than_one(&state.config.sharing)
+    {
         return Err(AllocationError::TooMany {
             resource: resource(),
-            asked: shares.len(),
+            requested: devices.len(),
         });
     }
-    let unhealthy: Vec<_> = shares
+    let unhealthy: Vec<_> = devices
         .iter()
-        .filter_map(|share| Some((share.id.clone(), unusable_reason(state, share)?)))
+        .filter_map(|device| Some((device.id.clone(), unusable_reason(state, device)?)))
         .collect();
     if !unhealthy.is_empty() {
         return Err(AllocationError::Unhealthy {
@@ -58,16 +59,16 @@ pub(super) fn validate_request<'o>(
             ids: unhealthy,
         });
     }
-    Ok(shares)
+    Ok(devices)
 }
 
 /// Returns why a device must not be used: it is unhealthy, or its GPU does not respond, even if its health is not
 /// updated yet.
-fn unusable_reason(state: &State, share: &KubeletDevice) -> Option<String> {
-    if let Some(reason) = state.unhealthy_reason(share) {
+fn unusable_reason(state: &State, device: &KubeletDevice) -> Option<String> {
+    if let Some(reason) = state.unhealthy_reason(device) {
         return Some(reason.to_owned());
     }
-    match state.inventory.gpu(share.gpu) {
+    match state.inventory.gpu(device.gpu) {
         Some(Gpu::Unresponsive { error, .. }) => Some(error.to_string()),
         Some(Gpu::Responding { .. }) => None,
         None => Some("the GPU is no longer present".to_owned()),
@@ -92,24 +93,24 @@ fn refuses_more_than_one(sharing: &NodeSharing) -> bool {
 pub(super) fn physical_devices<'s>(
     state: &'s State,
     advertised: &AdvertisedResource,
-    shares: &[&KubeletDevice],
+    devices: &[&KubeletDevice],
 ) -> Result<Vec<PhysicalDevice<'s>>, AllocationError> {
     let mut seen = BTreeSet::new();
-    let (mut parts, mut gone) = (Vec::new(), Vec::new());
-    for share in shares {
-        if !seen.insert(share.part.as_str()) {
+    let (mut physical_devices, mut missing) = (Vec::new(), Vec::new());
+    for device in devices {
+        if !seen.insert(device.physical_device.as_str()) {
             continue;
         }
-        match state.inventory.physical_device(&share.part) {
-            Some(part) => parts.push(part),
-            None => gone.push(share.id.clone()),
+        match state.inventory.physical_device(&device.physical_device) {
+            Some(physical_device) => physical_devices.push(physical_device),
+            None => missing.push(device.id.clone()),
         }
     }
-    if gone.is_empty() {
-        return Ok(parts);
+    if missing.is_empty() {
+        return Ok(physical_devices);
     }
     Err(AllocationError::Unknown {
         resource: advertised.resource.clone(),
-        ids: gone,
+        ids: missing,
     })
 }

@@ -120,18 +120,18 @@ pub fn specs(
 
 /// Returns full GPUs and MIG devices, in the order of the driver.
 fn gpu_devices(inventory: &Inventory, files: &HostFiles) -> Vec<Device> {
-    let parts = inventory.gpus.iter().filter_map(Gpu::info).flat_map(|gpu| {
-        let slices = gpu
+    let physical_devices = inventory.gpus.iter().filter_map(Gpu::info).flat_map(|gpu| {
+        let mig_devices = gpu
             .slices
             .iter()
-            .map(move |slice| PhysicalDevice::MigDevice(gpu, slice));
-        std::iter::once(PhysicalDevice::FullGpu(gpu)).chain(slices)
+            .map(move |mig_device| PhysicalDevice::MigDevice(gpu, mig_device));
+        std::iter::once(PhysicalDevice::FullGpu(gpu)).chain(mig_devices)
     });
-    let device = |part: PhysicalDevice<'_>| {
-        let nodes = nodes_of_device(files, part).ok()?;
-        Some(Device::new(part.uuid(), &nodes))
+    let device = |physical_device: PhysicalDevice<'_>| {
+        let nodes = nodes_of_device(files, physical_device).ok()?;
+        Some(Device::new(physical_device.uuid(), &nodes))
     };
-    parts.filter_map(device).collect()
+    physical_devices.filter_map(device).collect()
 }
 
 fn imex_channel_devices(files: &HostFiles) -> Vec<Device> {

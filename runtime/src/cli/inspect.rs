@@ -23,7 +23,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
     let mut roots = host_roots(&args.node, &config);
     let simulated = SimulatedNode::new(&args.node, "", &mut roots)?;
     let driver: Box<dyn Nvml> = match &simulated {
-        Some(made) => Box::new(made.fake.clone()),
+        Some(node) => Box::new(node.fake.clone()),
         None => Box::new(Real::open(&roots.driver)?),
     };
     let inventory = device::discover(&*driver, &roots, None)?;
@@ -60,22 +60,22 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
 /// Lists the resources whose advertised number differs from the one in the configuration.
 fn resource_differences(state: &State) -> Vec<String> {
     let expected = &state.config.resources;
-    let offered = |resource: &str| {
+    let advertised_count = |resource: &str| {
         state
             .advertised_resource(resource)
-            .map_or(0, |offer| offer.shares.len())
+            .map_or(0, |resource| resource.devices.len())
     };
     let unwanted = state
         .advertised_resources
         .iter()
-        .map(|offer| &offer.resource);
+        .map(|resource| &resource.resource);
     let all: BTreeSet<&String> = expected.keys().chain(unwanted).collect();
     all.into_iter()
         .filter_map(|resource| {
             let wanted = expected.get(resource).copied().unwrap_or(0);
-            let offered = offered(resource);
-            let differs = u32::try_from(offered) != Ok(wanted);
-            differs.then(|| format!("{resource}: {offered} advertised, {wanted} expected"))
+            let advertised = advertised_count(resource);
+            let differs = u32::try_from(advertised) != Ok(wanted);
+            differs.then(|| format!("{resource}: {advertised} advertised, {wanted} expected"))
         })
         .collect()
 }
@@ -112,8 +112,8 @@ fn to_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
         }
     };
     let indexes: Vec<u32> = responding_gpus(&state.inventory).collect();
-    let links = indexes.iter().enumerate().flat_map(|(place, one)| {
-        let others = indexes.iter().skip(place + 1);
+    let links = indexes.iter().enumerate().flat_map(|(index, one)| {
+        let others = indexes.iter().skip(index + 1);
         others.map(move |other| {
             let link = state.inventory.topology.link(*one, *other);
             json!({"gpus": [one, other], "link": link})
@@ -125,7 +125,7 @@ fn to_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
         "links": links.collect::<Vec<_>>(),
         "offers": state.advertised_resources,
         "labels": node_labels(state, None),
-        "unwell": state.unhealthy,
+        "unhealthy": state.unhealthy,
         "differences": differences,
     })
 }
@@ -156,16 +156,16 @@ fn format_table(state: &State, differences: &[String]) -> String {
                     numa,
                     info.uuid.clone(),
                 ]);
-                for slice in &info.slices {
-                    let at = slice
+                for mig_device in &info.slices {
+                    let at = mig_device
                         .place
                         .map_or(String::new(), |(at, size)| format!(" at {at}:{size}"));
                     rows.push([
                         String::new(),
-                        format!("  {}{at}", slice.profile),
-                        format!("{} MiB", slice.memory_mib),
+                        format!("  {}{at}", mig_device.profile),
+                        format!("{} MiB", mig_device.memory_mib),
                         String::new(),
-                        slice.uuid.clone(),
+                        mig_device.uuid.clone(),
                     ]);
                 }
             }
@@ -185,16 +185,16 @@ fn format_table(state: &State, differences: &[String]) -> String {
     let mut rows = vec![["resource", "advertised", "healthy", "expected"].map(str::to_owned)];
     let expected_count =
         |resource: &str| state.config.resources.get(resource).copied().unwrap_or(0);
-    for offer in &state.advertised_resources {
+    for advertised_resource in &state.advertised_resources {
         let AdvertisedResource {
-            resource, shares, ..
-        } = offer;
-        let healthy = shares
+            resource, devices, ..
+        } = advertised_resource;
+        let healthy = devices
             .iter()
             .filter(|it| state.unhealthy_reason(it).is_none());
         rows.push([
             resource.clone(),
-            shares.len().to_string(),
+            devices.len().to_string(),
             healthy.count().to_string(),
             expected_count(resource).to_string(),
         ]);
@@ -208,8 +208,8 @@ fn format_table(state: &State, differences: &[String]) -> String {
     text += &align_columns(&rows);
     if !state.unhealthy.is_empty() {
         text += "\nunhealthy:\n";
-        for (part, cause) in &state.unhealthy {
-            text += &format!("  {part}: {cause}\n");
+        for (uuid, cause) in &state.unhealthy {
+            text += &format!("  {uuid}: {cause}\n");
         }
     }
     if !differences.is_empty() {

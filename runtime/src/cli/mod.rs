@@ -24,7 +24,7 @@ use tracing_subscriber::prelude::*;
 pub(crate) enum CommandOutcome {
     /// The command succeeded.
     Success,
-    /// The command did not do everything it was asked to do and reported the reason.
+    /// The command succeeded only in part and has reported the reason.
     Incomplete,
 }
 
@@ -146,24 +146,24 @@ mod tests {
 
     use super::exit_on_panic;
 
-    /// Set where this test runs as the process that panics: names what panics there.
+    /// The variable for the child process of this test: the kind of task that panics.
     const PANICS: &str = "GPUC_TEST_PANICS";
 
-    /// How a process ends that would end well, had nothing panicked in it.
+    /// The exit code of a child process with this panic. Without one, it exits with code 0.
     fn exit_code_after_panic(what: &str) -> Option<i32> {
-        let program = std::env::current_exe().expect("a test is a program");
-        let name = "cli::tests::a_panic_anywhere_ends_the_process";
+        let program = std::env::current_exe().expect("the test has a program");
+        let name = "cli::tests::panic_in_any_task_ends_the_process";
         let mut child = Command::new(program);
         child.args(["--exact", name]).env(PANICS, what);
-        let ended = child.output().expect("it can be started");
-        ended.status.code()
+        let output = child.output().expect("the child process starts");
+        output.status.code()
     }
 
     #[test]
-    fn a_panic_anywhere_ends_the_process() {
+    fn panic_in_any_task_ends_the_process() {
         let Ok(what) = std::env::var(PANICS) else {
             assert_eq!(exit_code_after_panic("nothing"), Some(0));
-            for what in ["task", "question", "thread"] {
+            for what in ["task", "blocking task", "thread"] {
                 assert_eq!(exit_code_after_panic(what), Some(101), "{what}");
             }
             return;
@@ -174,11 +174,11 @@ mod tests {
             .build()
             .expect("a runtime");
         runtime.block_on(async {
-            // The handles are dropped: nothing waits for the tasks.
+            // Nothing waits for the tasks, because their handles are dropped.
             match what.as_str() {
-                "task" => drop(tokio::spawn(async { panic!("as wanted") })),
-                "question" => drop(tokio::task::spawn_blocking(|| panic!("as wanted"))),
-                "thread" => drop(std::thread::spawn(|| panic!("as wanted"))),
+                "task" => drop(tokio::spawn(async { panic!("expected") })),
+                "blocking task" => drop(tokio::task::spawn_blocking(|| panic!("expected"))),
+                "thread" => drop(std::thread::spawn(|| panic!("expected"))),
                 _ => {}
             }
             tokio::time::sleep(Duration::from_millis(500)).await;

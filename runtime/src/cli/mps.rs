@@ -49,7 +49,7 @@ pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
     let driver = Real::open(&roots.driver)?;
     let inventory = device::discover(&driver, &roots, None)?;
     let advertised = device::advertised_resources(&inventory, &config.sharing);
-    let Some(offer) = advertised.first() else {
+    let Some(resource) = advertised.first() else {
         bail!("no GPU found to share with MPS");
     };
     let responding = inventory.gpus.iter().filter_map(|gpu| match gpu {
@@ -59,31 +59,37 @@ pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
             None
         }
     });
-    let cards: Vec<(u32, SharedGpu)> = responding
+    let shared_gpus: Vec<(u32, SharedGpu)> = responding
         .map(|info| {
-            let card = SharedGpu {
+            let shared_gpu = SharedGpu {
                 uuid: info.uuid.clone(),
                 memory_bytes: info.memory_bytes,
                 compute_capability: info.compute_capability,
             };
-            (info.index, card)
+            (info.index, shared_gpu)
         })
         .collect();
-    let gpus: Vec<SharedGpu> = cards.iter().map(|(_, card)| card.clone()).collect();
+    let gpus: Vec<SharedGpu> = shared_gpus
+        .iter()
+        .map(|(_, shared_gpu)| shared_gpu.clone())
+        .collect();
     let program = find_program(&roots.driver);
     let control = ControlDaemon {
         libraries: find_library_folder(&roots.driver, &program),
         program,
-        gpus: gpus.iter().map(|card| card.uuid.clone()).collect(),
+        gpus: gpus
+            .iter()
+            .map(|shared_gpu| shared_gpu.uuid.clone())
+            .collect(),
         limits: limit_commands(&gpus, *replicas, *refuse_more_than_one)?,
-        folders: Folders::for_resource(Path::new(root), &offer.resource),
+        folders: Folders::for_resource(Path::new(root), &resource.resource),
     };
     let shared = shared_memory(Path::new(root));
     create_world_writable(&shared).with_context(|| shared.display().to_string())?;
-    for (index, _) in &cards {
+    for (index, _) in &shared_gpus {
         driver.set_exclusive_process(*index, true)?;
     }
-    info!(gpus = cards.len(), replicas, "sharing GPUs with MPS");
+    info!(gpus = shared_gpus.len(), replicas, "sharing GPUs with MPS");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -99,7 +105,7 @@ pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
         };
         run_daemon(&control, shutdown).await
     });
-    for (index, _) in &cards {
+    for (index, _) in &shared_gpus {
         if let Err(error) = driver.set_exclusive_process(*index, false) {
             warn!(
                 "cannot reset the compute mode of GPU {index}, it stays in exclusive-process mode: {error}"

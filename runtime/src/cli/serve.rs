@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
     let settings = Settings {
         config: args.node.config.clone(),
         roots,
-        fake: simulated.as_ref().map(|made| made.fake.clone()),
+        fake: simulated.as_ref().map(|node| node.fake.clone()),
         device_plugins: args.device_plugins.clone(),
         pod_resources: args.pod_resources.clone(),
         node_name: args.node_name.clone(),

@@ -30,7 +30,7 @@ impl fmt::Display for ConfigError {
         match self {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Malformed(error) => write!(f, "is not a valid {KIND}: {error}"),
-            Self::Invalid(what) => write!(f, "is invalid: {what}"),
+            Self::Invalid(problem) => write!(f, "is invalid: {problem}"),
             Self::UnknownVersion(found) => write!(f, "is {found}, expected {API_VERSION} {KIND}"),
         }
     }
@@ -75,7 +75,7 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
     }
     let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
     match validate::validate(&config) {
-        Some(what) => Err(ConfigError::Invalid(what)),
+        Some(problem) => Err(ConfigError::Invalid(problem)),
         None => Ok(config),
     }
 }
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn valid_configuration_is_parsed() {
-        let config = parse(CONFIG).expect("it is a configuration");
+        let config = parse(CONFIG).expect("the configuration is valid");
         assert_eq!(config.resources["nvidia.com/gpu"], 4);
     }
 
@@ -115,7 +115,7 @@ mod tests {
             Err(ConfigError::UnknownVersion(_))
         ));
         let newer = unknown_version.replace("\"pool\"", "\"newKey\": 1, \"pool\"");
-        let error = parse(&newer).expect_err("it is of another version");
+        let error = parse(&newer).expect_err("the version is unknown");
         assert_eq!(
             error.to_string(),
             "is node.gpuc.dev/v2 NodeConfig, expected node.gpuc.dev/v1alpha1 NodeConfig"

@@ -21,8 +21,8 @@ pub(super) fn validate(config: &NodeConfig) -> Option<String> {
     if config.metrics.port == 0 {
         return Some("`metrics.port` is 0, must be 1 to 65535".to_owned());
     }
-    if let Some(what) = validate_mig(&config.sharing) {
-        return Some(what);
+    if let Some(problem) = validate_mig(&config.sharing) {
+        return Some(problem);
     }
     configured_paths(config)
         .into_iter()

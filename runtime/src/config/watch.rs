@@ -17,8 +17,8 @@ const SETTLE_TIME: Duration = Duration::from_millis(50);
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Sends each new content of the file, starting from `known`. Only the content counts: a symbolic link to another file
-/// with the same text is no change, and another text behind the same link is one. If the file is deleted, the last
-/// configuration stays in force. A file that exists and cannot be read is reported once.
+/// with the same text is not a change, and a different text behind the same link is. If the file is deleted, the last
+/// configuration remains active. A file that exists and cannot be read is reported once.
 pub async fn watch(
     path: PathBuf,
     known: String,
@@ -119,11 +119,10 @@ mod tests {
     ) -> Result<NodeConfig, ConfigError> {
         let next = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
         next.expect("a change within ten seconds")
-            .expect("a watch that continues")
+            .expect("the watch continues")
     }
 
-    /// Puts a text where the kubelet puts that of a ConfigMap: below a folder with a time in its name, which `..data`
-    /// points to.
+    /// Writes a text like the kubelet writes a ConfigMap: into a new folder to which the link `..data` points.
     fn publish_config_map(folder: &Path, version: &str, text: &str) {
         fs::create_dir(folder.join(version)).unwrap();
         fs::write(folder.join(version).join("node.json"), text).unwrap();
@@ -143,7 +142,7 @@ mod tests {
 
         publish_config_map(folder.path(), "..2", CONFIG);
         tokio::time::sleep(SETTLE_TIME * 4).await;
-        assert!(changes.try_recv().is_err(), "the same text is no change");
+        assert!(changes.try_recv().is_err(), "the same text is not a change");
 
         publish_config_map(
             folder.path(),
@@ -178,9 +177,9 @@ mod tests {
         fs::write(folder.path().join("other"), "").unwrap();
         fs::remove_file(&path).unwrap();
         tokio::time::sleep(SETTLE_TIME * 4).await;
-        assert!(changes.try_recv().is_err(), "it is reported once");
+        assert!(changes.try_recv().is_err(), "the error is reported once");
 
-        // What was wanted last is in order again.
+        // The last configuration is valid again.
         fs::write(&path, CONFIG).unwrap();
         assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();
@@ -192,7 +191,7 @@ mod tests {
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
-        // What changed before the watch began is reported too.
+        // Changes before the watch starts are reported too.
         let watching = tokio::spawn(watch(path, String::new(), sender));
         assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
         watching.abort();

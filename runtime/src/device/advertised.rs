@@ -20,7 +20,7 @@ pub struct AdvertisedResource {
     /// The number of replicas of each GPU or MIG device; 1 without sharing.
     pub replicas: u32,
     /// The devices, by GPU, then MIG device, then replica.
-    pub shares: Vec<KubeletDevice>,
+    pub devices: Vec<KubeletDevice>,
 }
 
 /// A device that the kubelet allocates: a GPU, a MIG device, or a replica of one.
@@ -30,7 +30,8 @@ pub struct KubeletDevice {
     /// The kubelet's device ID: the UUID, and for replicas `::` and a number from 0 on.
     pub id: String,
     /// The UUID of the GPU or MIG device.
-    pub part: String,
+    #[serde(rename = "part")]
+    pub physical_device: String,
     /// The index of the GPU, or of the GPU that the MIG device is on.
     pub gpu: u32,
     /// The GPU's NUMA node.
@@ -40,11 +41,11 @@ pub struct KubeletDevice {
 impl AdvertisedResource {
     /// Returns the device with this ID.
     pub fn device(&self, id: &str) -> Option<&KubeletDevice> {
-        self.shares.iter().find(|share| share.id == id)
+        self.devices.iter().find(|device| device.id == id)
     }
 }
 
-/// Returns the resources that a node with these GPUs advertises, by name. A unresponsive GPU advertises its last known
+/// Returns the resources that a node with these GPUs advertises, by name. An unresponsive GPU advertises its last known
 /// devices.
 ///
 /// In MIG mode, a GPU advertises its MIG devices, and nothing if there are none. A GPU that must be partitioned but is
@@ -63,24 +64,24 @@ pub fn advertised_resources(
             replicas, rename, ..
         } => (*replicas, *rename),
     };
-    let mut offers: BTreeMap<String, Vec<KubeletDevice>> = BTreeMap::new();
+    let mut devices_by_resource: BTreeMap<String, Vec<KubeletDevice>> = BTreeMap::new();
     for gpu in &inventory.gpus {
-        for (resource, part) in advertised_devices(gpu, inventory, sharing) {
+        for (resource, uuid) in advertised_devices(gpu, inventory, sharing) {
             let resource = if rename {
                 resource + ".shared"
             } else {
                 resource
             };
-            let shares = offers.entry(resource).or_default();
-            shares.extend(replicas_of_device(gpu, &part, replicas));
+            let devices = devices_by_resource.entry(resource).or_default();
+            devices.extend(replicas_of_device(gpu, &uuid, replicas));
         }
     }
-    let offer = |(resource, shares)| AdvertisedResource {
+    let to_resource = |(resource, devices)| AdvertisedResource {
         resource,
         replicas,
-        shares,
+        devices,
     };
-    offers.into_iter().map(offer).collect()
+    devices_by_resource.into_iter().map(to_resource).collect()
 }
 
 /// Returns the parts of a GPU that are advertised: resource and UUID.
@@ -99,7 +100,7 @@ fn advertised_devices(
     };
     if !is_in_mig_mode(info) {
         let must_be_partitioned =
-            |wish: &MigGpu| wish.index == info.index && !wish.slices.is_empty();
+            |wanted: &MigGpu| wanted.index == info.index && !wanted.slices.is_empty();
         let next_to_mig_devices =
             *strategy == MigStrategy::Single && has_gpu_in_mig_mode(inventory);
         return if next_to_mig_devices || gpus.iter().any(must_be_partitioned) {
@@ -108,30 +109,35 @@ fn advertised_devices(
             full_gpu()
         };
     }
-    let usual = common_profile(inventory, sharing);
+    let common = common_profile(inventory, sharing);
     info.slices
         .iter()
-        .filter(|slice| usual.is_none_or(|usual| usual == slice.profile))
-        .filter_map(|slice| Some((resource_for(slice, *strategy)?, slice.uuid.clone())))
+        .filter(|mig_device| common.is_none_or(|common| common == mig_device.profile))
+        .filter_map(|mig_device| {
+            Some((
+                resource_for(mig_device, *strategy)?,
+                mig_device.uuid.clone(),
+            ))
+        })
         .collect()
 }
 
-fn replicas_of_device(gpu: &Gpu, part: &str, replicas: u32) -> Vec<KubeletDevice> {
+fn replicas_of_device(gpu: &Gpu, uuid: &str, replicas: u32) -> Vec<KubeletDevice> {
     let numa = match gpu {
         Gpu::Responding { numa, .. } => *numa,
         Gpu::Unresponsive { .. } => None,
     };
-    let share = |id: String| KubeletDevice {
+    let kubelet_device = |id: String| KubeletDevice {
         id,
-        part: part.to_owned(),
+        physical_device: uuid.to_owned(),
         gpu: gpu.index(),
         numa,
     };
     if replicas == 1 {
-        return vec![share(part.to_owned())];
+        return vec![kubelet_device(uuid.to_owned())];
     }
     (0..replicas)
-        .map(|number| share(format!("{part}::{number}")))
+        .map(|number| kubelet_device(format!("{uuid}::{number}")))
         .collect()
 }
 
@@ -141,31 +147,31 @@ mod tests {
     use crate::device::testing::{inventory, mig, mig_gpu};
     use crate::nvml::{NvmlError, NvmlErrorKind};
 
-    /// Draws the advertised resources: the name, then for each GPU its parts (`.` the full GPU, digits its MIG
-    /// devices), once per replica.
+    /// Describes each resource by its name and the devices of each GPU: `.` for the full GPU, a digit for a MIG device.
+    /// Each appears once per replica.
     fn diagram(inventory: &Inventory, sharing: &NodeSharing) -> Vec<String> {
         advertised_resources(inventory, sharing)
             .iter()
-            .map(|offer| {
-                let mut line = offer.resource.clone();
+            .map(|resource| {
+                let mut line = resource.resource.clone();
                 for gpu in &inventory.gpus {
-                    let of_gpu = offer.shares.iter().filter(|it| it.gpu == gpu.index());
-                    let parts = of_gpu.map(|share| part(gpu, &share.part));
-                    line += &format!(" {}", parts.collect::<String>());
+                    let of_gpu = resource.devices.iter().filter(|it| it.gpu == gpu.index());
+                    let short_names = of_gpu.map(|device| short_name(gpu, &device.physical_device));
+                    line += &format!(" {}", short_names.collect::<String>());
                 }
                 line
             })
             .collect()
     }
 
-    fn part(gpu: &Gpu, uuid: &str) -> String {
-        let slices = gpu.info().map(|info| info.slices.as_slice());
-        let slice = slices
+    fn short_name(gpu: &Gpu, uuid: &str) -> String {
+        let mig_devices = gpu.info().map(|info| info.slices.as_slice());
+        let mig_device = mig_devices
             .unwrap_or_default()
             .iter()
-            .find(|slice| slice.uuid == uuid);
-        match slice {
-            Some(slice) => slice.index.to_string(),
+            .find(|mig_device| mig_device.uuid == uuid);
+        match mig_device {
+            Some(mig_device) => mig_device.index.to_string(),
             None if gpu.id() == uuid => ".".to_owned(),
             None => panic!("{uuid} is no part of GPU {}", gpu.index()),
         }
@@ -200,40 +206,44 @@ mod tests {
         };
     }
 
-    /// The names, identifiers and NUMA nodes of NVIDIA/k8s-device-plugin@1b826acc.
+    /// The names, IDs and NUMA nodes are those of NVIDIA/k8s-device-plugin@1b826acc.
     #[test]
     fn full_gpus_have_their_uuids() {
         let machine = inventory("h100x8");
-        let offered = advertised_resources(&machine, &NodeSharing::Exclusive);
-        assert_eq!(offered.len(), 1);
-        let gpus = &offered[0];
+        let advertised = advertised_resources(&machine, &NodeSharing::Exclusive);
+        assert_eq!(advertised.len(), 1);
+        let gpus = &advertised[0];
         assert_eq!(
             (gpus.resource.as_str(), gpus.replicas),
             ("nvidia.com/gpu", 1)
         );
-        for (share, gpu) in gpus.shares.iter().zip(&machine.gpus) {
+        for (device, gpu) in gpus.devices.iter().zip(&machine.gpus) {
             assert_eq!(
-                (&share.id, &share.part, share.gpu),
+                (&device.id, &device.physical_device, device.gpu),
                 (&gpu.id(), &gpu.id(), gpu.index())
             );
-            assert!(share.id.starts_with("GPU-"));
+            assert!(device.id.starts_with("GPU-"));
         }
-        let numas: Vec<_> = gpus.shares.iter().filter_map(|share| share.numa).collect();
+        let numas: Vec<_> = gpus
+            .devices
+            .iter()
+            .filter_map(|device| device.numa)
+            .collect();
         assert_eq!(numas, [0, 0, 0, 0, 1, 1, 1, 1]);
-        assert_eq!(gpus.device(&gpus.shares[3].id), Some(&gpus.shares[3]));
+        assert_eq!(gpus.device(&gpus.devices[3].id), Some(&gpus.devices[3]));
         assert_eq!(gpus.device("GPU-0"), None);
     }
 
     #[test]
     fn replicas_are_numbered_from_zero() {
         let machine = inventory("l4x4");
-        let offered = advertised_resources(&machine, &time_slicing(4, false));
-        assert_eq!(offered[0].resource, "nvidia.com/gpu");
-        assert_eq!(offered[0].replicas, 4);
-        let ids: Vec<_> = offered[0]
-            .shares
+        let advertised = advertised_resources(&machine, &time_slicing(4, false));
+        assert_eq!(advertised[0].resource, "nvidia.com/gpu");
+        assert_eq!(advertised[0].replicas, 4);
+        let ids: Vec<_> = advertised[0]
+            .devices
             .iter()
-            .map(|share| share.id.as_str())
+            .map(|device| device.id.as_str())
             .collect();
         assert_eq!(ids.len(), 16);
         let (first, last) = (machine.gpus[0].id(), machine.gpus[3].id());
@@ -241,11 +251,11 @@ mod tests {
         assert_eq!(ids[3], format!("{first}::3"));
         assert_eq!(ids[15], format!("{last}::3"));
         assert!(
-            offered[0].shares[4..8]
+            advertised[0].devices[4..8]
                 .iter()
-                .all(|it| it.part == machine.gpus[1].id())
+                .all(|it| it.physical_device == machine.gpus[1].id())
         );
-        assert_eq!(offered[0].shares[15].numa, Some(1));
+        assert_eq!(advertised[0].devices[15].numa, Some(1));
     }
 
     #[test]
@@ -259,7 +269,7 @@ mod tests {
         }
         assert_eq!(diagram(&machine, &mps(2, false)), ["nvidia.com/gpu .. .."]);
         let alone = advertised_resources(&machine, &time_slicing(1, true));
-        assert_eq!(alone[0].shares[0].id, machine.gpus[0].id());
+        assert_eq!(alone[0].devices[0].id, machine.gpus[0].id());
     }
 
     #[test]
@@ -279,14 +289,14 @@ mod tests {
             diagram(&machine, &single),
             ["nvidia.com/gpu 0123456 0123456"]
         );
-        let offered = advertised_resources(&machine, &single);
+        let advertised = advertised_resources(&machine, &single);
         assert!(
-            offered[0]
-                .shares
+            advertised[0]
+                .devices
                 .iter()
-                .all(|share| share.id.starts_with("MIG-"))
+                .all(|device| device.id.starts_with("MIG-"))
         );
-        assert_eq!(offered[0].shares[13].numa, Some(1));
+        assert_eq!(advertised[0].devices[13].numa, Some(1));
         assert_eq!(
             diagram(&inventory("h100x2"), &single),
             ["nvidia.com/gpu . ."]
@@ -308,7 +318,7 @@ mod tests {
         );
     }
 
-    /// NVIDIA's strategy `none`: MIG mode is ignored.
+    /// The same as NVIDIA's strategy `none`.
     #[test]
     fn unconfigured_mig_devices_are_ignored() {
         let machine = inventory("h100:mig=1g.10gb*7+h100");
@@ -354,11 +364,11 @@ mod tests {
         let mut machine = inventory("h100x2:mig=1g.10gb*7");
         let (single, mixed) = (mig("single", vec![]), mig("mixed", vec![]));
         let ids = |machine: &Inventory| -> Vec<String> {
-            let offered = advertised_resources(machine, &single);
-            offered[0]
-                .shares
+            let advertised = advertised_resources(machine, &single);
+            advertised[0]
+                .devices
                 .iter()
-                .map(|share| share.id.clone())
+                .map(|device| device.id.clone())
                 .collect()
         };
         let before = ids(&machine);
@@ -371,15 +381,15 @@ mod tests {
             ["nvidia.com/mig-1g.10gb 0123456 "]
         );
 
-        let mut whole = inventory("l4x2");
-        make_unresponsive(&mut whole, 0, false);
-        let offered = advertised_resources(&whole, &time_slicing(2, false));
-        let ids: Vec<_> = offered[0]
-            .shares
+        let mut unpartitioned = inventory("l4x2");
+        make_unresponsive(&mut unpartitioned, 0, false);
+        let advertised = advertised_resources(&unpartitioned, &time_slicing(2, false));
+        let ids: Vec<_> = advertised[0]
+            .devices
             .iter()
-            .map(|share| share.id.as_str())
+            .map(|device| device.id.as_str())
             .collect();
-        assert_eq!(ids[..2], ["gpu-0-silent::0", "gpu-0-silent::1"]);
-        assert_eq!(offered[0].shares[0].numa, None);
+        assert_eq!(ids[..2], ["gpu-0-unresponsive::0", "gpu-0-unresponsive::1"]);
+        assert_eq!(advertised[0].devices[0].numa, None);
     }
 }

@@ -21,22 +21,22 @@ pub fn discover(
 ) -> Result<Inventory, NvmlError> {
     let driver = nvml.driver()?;
     let mut names = BTreeMap::new();
-    let answers: Vec<_> = (0..nvml.gpu_count()?)
+    let results: Vec<_> = (0..nvml.gpu_count()?)
         .map(|index| {
-            let answer = nvml.gpu(index);
+            let result = nvml.gpu(index);
             (
                 index,
-                answer.and_then(|info| with_unique_uuid(info, &mut names)),
+                result.and_then(|info| with_unique_uuid(info, &mut names)),
             )
         })
         .collect();
-    let answering: BTreeSet<&str> = answers
+    let answering: BTreeSet<&str> = results
         .iter()
-        .filter_map(|(_, answer)| Some(answer.as_ref().ok()?.uuid.as_str()))
+        .filter_map(|(_, result)| Some(result.as_ref().ok()?.uuid.as_str()))
         .collect();
     let mut gpus = Vec::new();
-    for (index, answer) in &answers {
-        match answer {
+    for (index, result) in &results {
+        match result {
             Ok(info) if DISPLAY_ADAPTERS.contains(&info.name.as_str()) => {}
             Ok(info) => gpus.push(Gpu::Responding {
                 info: info.clone(),
@@ -64,9 +64,9 @@ fn with_unique_uuid(
     names: &mut BTreeMap<String, u32>,
 ) -> Result<GpuInfo, NvmlError> {
     let index = info.index;
-    let nameless = |why: String| NvmlError {
+    let nameless = |reason: String| NvmlError {
         kind: NvmlErrorKind::Other,
-        message: format!("GPU {index}: {why}"),
+        message: format!("GPU {index}: {reason}"),
     };
     if info.uuid.is_empty() {
         return Err(nameless("the driver reports no UUID".to_owned()));
@@ -80,7 +80,7 @@ fn with_unique_uuid(
 }
 
 /// Returns the last known identity of the GPU with this index. A reloaded driver may have given the index to another
-/// GPU: one that responds under another index is not the silent one.
+/// GPU: one that responds under another index is not the unresponsive one.
 fn last_known_info(
     previous: Option<&Inventory>,
     index: u32,
@@ -109,11 +109,11 @@ fn read_numa_node(roots: &Roots, pci_bus_id: &str) -> Option<u32> {
 fn read_topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) -> Topology {
     let previous_id = |gpu: &Gpu| previous.and_then(|it| it.gpu(gpu.index())).map(Gpu::id);
     let is_unchanged = |gpu: &Gpu| previous_id(gpu) == Some(gpu.id());
-    let silent = |gpu: &Gpu| matches!(gpu, Gpu::Unresponsive { .. });
+    let is_unresponsive = |gpu: &Gpu| matches!(gpu, Gpu::Unresponsive { .. });
     let pairs = gpus
         .iter()
         .enumerate()
-        .flat_map(|(place, one)| gpus.iter().skip(place + 1).map(move |other| (one, other)));
+        .flat_map(|(index, one)| gpus.iter().skip(index + 1).map(move |other| (one, other)));
     Topology::new(pairs.filter_map(|(one, other)| {
         let pair = (one.index(), other.index());
         let known = previous
@@ -121,7 +121,7 @@ fn read_topology(nvml: &dyn Nvml, gpus: &[Gpu], previous: Option<&Inventory>) ->
                 it.topology.has_link(pair.0, pair.1) && is_unchanged(one) && is_unchanged(other)
             })
             .map(|it| it.topology.link(pair.0, pair.1));
-        if known.is_some() || silent(one) || silent(other) {
+        if known.is_some() || is_unresponsive(one) || is_unresponsive(other) {
             return Some((pair, known?));
         }
         Some((pair, nvml.link(pair.0, pair.1).ok()?))
@@ -139,8 +139,8 @@ mod tests {
         _folder: tempfile::TempDir,
     }
 
-    fn node(words: &str) -> Node {
-        let fake = Fake::from_description(words).expect(words);
+    fn node(description: &str) -> Node {
+        let fake = Fake::from_description(description).expect(description);
         let folder = tempfile::tempdir().expect("a folder");
         let roots = fake.write_roots(folder.path()).expect("files");
         Node {
@@ -152,7 +152,7 @@ mod tests {
 
     impl Node {
         fn discover(&self, previous: Option<&Inventory>) -> Inventory {
-            discover(&self.fake, &self.roots, previous).expect("the driver answers")
+            discover(&self.fake, &self.roots, previous).expect("the driver responds")
         }
     }
 
@@ -181,7 +181,7 @@ mod tests {
                 .join(format!("bus/pci/devices/{bus}/numa_node"))
         };
         fs::write(file("0000:19:00.0"), "-1\n").expect("a file");
-        fs::remove_file(file("0000:3b:00.0")).expect("it was there");
+        fs::remove_file(file("0000:3b:00.0")).expect("the file exists");
         assert_eq!(numa_nodes(&node.discover(None)), [None, None, Some(1)]);
         assert_eq!(read_numa_node(&node.roots, "../../etc/passwd"), None);
         assert_eq!(read_numa_node(&node.roots, "0000:../../x"), None);
@@ -196,14 +196,14 @@ mod tests {
         assert_eq!(read_numa_node(&node.roots, "00010001:01:00.0"), Some(5));
     }
 
-    /// NVIDIA's plugin ends when one GPU does not answer at start (facts: NVIDIA/k8s-device-plugin#2038).
+    /// NVIDIA's plugin exits if one GPU does not respond at startup (NVIDIA/k8s-device-plugin#2038).
     #[test]
     fn gpu_lost_at_start_does_not_affect_others() {
         let node = node("h100x8");
         node.fake.control().lose(3);
         let inventory = node.discover(None);
         assert_eq!(inventory.gpus.len(), 8);
-        assert_eq!(inventory.gpus[3].id(), "gpu-3-silent");
+        assert_eq!(inventory.gpus[3].id(), "gpu-3-unresponsive");
         assert_eq!(inventory.topology.link(2, 4).nvlinks, 18);
         assert!(!inventory.topology.has_link(2, 3));
     }
@@ -218,7 +218,7 @@ mod tests {
             matches!(&second.gpus[3], Gpu::Unresponsive { error, .. } if error.kind == NvmlErrorKind::GpuLost)
         );
         assert_eq!(second.gpus[3].id(), first.gpus[3].id());
-        // Its name lasts beyond one look, and what it was joined with does too.
+        // The UUID and the links survive several discoveries.
         let third = node.discover(Some(&second));
         assert_eq!(third.gpus[3].id(), first.gpus[3].id());
         assert_eq!(third.topology, first.topology);
@@ -239,7 +239,7 @@ mod tests {
             10,
             "driver, count, and each GPU"
         );
-        control.partition(0, "7g.80gb").expect("it fits");
+        control.partition(0, "7g.80gb").expect("the profile fits");
         node.discover(Some(&first));
         assert_eq!(
             control.call_count_for("link"),
@@ -277,15 +277,15 @@ mod tests {
         assert_eq!(second.topology.link(0, 3).nvlinks, 18);
     }
 
-    /// After the driver was reloaded without GPU 1, index 1 is what was index 2. If that falls silent under an index
-    /// that another had, nothing is called by two names.
+    /// When the driver is reloaded without GPU 1, GPU 2 gets index 1. If the GPU with index 1 then stops responding, it
+    /// must not get the UUID of the GPU that responds under index 2.
     #[test]
     fn duplicate_uuid_is_an_error_of_one_gpu() {
         let node = node("h100x3");
         let first = node.discover(None);
         let mut renumbered = first.clone();
         let Gpu::Responding { info, .. } = &first.gpus[2] else {
-            panic!("it answers");
+            panic!("GPU 2 does not respond");
         };
         let mut moved = info.clone();
         moved.index = 1;
@@ -295,7 +295,7 @@ mod tests {
         };
         node.fake.control().lose(1);
         let second = node.discover(Some(&renumbered));
-        assert_eq!(second.gpus[1].id(), "gpu-1-silent");
+        assert_eq!(second.gpus[1].id(), "gpu-1-unresponsive");
     }
 
     #[test]
@@ -311,7 +311,7 @@ mod tests {
     fn missing_driver_is_an_error() {
         let node = node("h100x8");
         node.fake.control().fail_all(Some(NvmlErrorKind::NoLibrary));
-        let error = discover(&node.fake, &node.roots, None).expect_err("it is away");
+        let error = discover(&node.fake, &node.roots, None).expect_err("the driver is missing");
         assert_eq!(error.kind, NvmlErrorKind::NoLibrary);
     }
 }

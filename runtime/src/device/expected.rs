@@ -13,7 +13,7 @@ use crate::nvml::GpuInfo;
 pub enum HardwareDifference {
     /// The number differs.
     Count {
-        /// The number of GPUs, including silent ones.
+        /// The number of GPUs, including unresponsive ones.
         found: usize,
         /// The expected number.
         expected: u32,
@@ -77,9 +77,9 @@ pub fn hardware_differences(
 pub fn find_model(info: &GpuInfo) -> Option<&'static GpuModel> {
     let by_id = |model: &&&GpuModel| model.pci_ids.contains(&info.pci_id);
     let product = product::from_driver_name(&info.name);
-    let whole = without_partition_size(&product);
+    let full_gpu_product = without_partition_size(&product);
     let by_name = |model: &&&GpuModel| {
-        model.products.contains(&product.as_str()) || model.products.contains(&whole)
+        model.products.contains(&product.as_str()) || model.products.contains(&full_gpu_product)
     };
     let mut models = MODELS.iter();
     models
@@ -90,11 +90,11 @@ pub fn find_model(info: &GpuInfo) -> Option<&'static GpuModel> {
 
 /// Returns the product without the size of a partial GPU.
 fn without_partition_size(product: &str) -> &str {
-    let part = product.rsplit_once('-').filter(|(_, part)| {
-        let size = part.strip_suffix('Q').unwrap_or_default();
+    let split = product.rsplit_once('-').filter(|(_, suffix)| {
+        let size = suffix.strip_suffix('Q').unwrap_or_default();
         !size.is_empty() && size.bytes().all(|byte| byte.is_ascii_digit())
     });
-    part.map_or(product, |(whole, _)| whole)
+    split.map_or(product, |(base, _)| base)
 }
 
 #[cfg(test)]
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn model_is_found_by_pci_id_or_name() {
-        let card = |name: &str, pci_id| {
+        let model_key = |name: &str, pci_id| {
             let mut info = Fake::from_description("l4")
                 .expect("a machine")
                 .gpu(0)
@@ -147,14 +147,14 @@ mod tests {
             info.pci_id = pci_id;
             find_model(&info).map(|model| model.key)
         };
-        assert_eq!(card("whatever", 0x2330_10DE), Some("h100-sxm5-80gb"));
+        assert_eq!(model_key("whatever", 0x2330_10DE), Some("h100-sxm5-80gb"));
         assert_eq!(
-            card("NVIDIA A100-SXM4-40GB", 0x10DE),
+            model_key("NVIDIA A100-SXM4-40GB", 0x10DE),
             Some("a100-sxm4-40gb")
         );
-        assert_eq!(card("NVIDIA A10-8Q", 0x10DE), Some("a10-24gb"));
-        assert_eq!(card("NVIDIA A10-8C", 0x10DE), None);
-        assert_eq!(card("NVIDIA TITAN V", 0x10DE), None);
-        assert_eq!(card("-Q", 0x10DE), None);
+        assert_eq!(model_key("NVIDIA A10-8Q", 0x10DE), Some("a10-24gb"));
+        assert_eq!(model_key("NVIDIA A10-8C", 0x10DE), None);
+        assert_eq!(model_key("NVIDIA TITAN V", 0x10DE), None);
+        assert_eq!(model_key("-Q", 0x10DE), None);
     }
 }

@@ -13,15 +13,15 @@ use crate::nvml::{GpuInfo, MigDeviceInfo};
 /// Returns the resource that advertises a MIG device. With strategy `single`, MIG devices are advertised as
 /// GPUs; with `mixed`, each profile has its own name. A compute instance that uses only a part of its GPU instance
 /// shares memory with others and is not advertised, as with NVIDIA's plugin.
-pub fn resource_for(slice: &MigDeviceInfo, strategy: MigStrategy) -> Option<String> {
-    if slice.ci_slices != slice.gi_slices {
+pub fn resource_for(mig_device: &MigDeviceInfo, strategy: MigStrategy) -> Option<String> {
+    if mig_device.ci_slices != mig_device.gi_slices {
         return None;
     }
     match strategy {
         MigStrategy::Single => Some(GPU.to_owned()),
         MigStrategy::Mixed => Some(format!(
             "nvidia.com/mig-{}",
-            slice.profile.replace('+', ".")
+            mig_device.profile.replace('+', ".")
         )),
     }
 }
@@ -41,9 +41,10 @@ pub fn common_profile<'p>(inventory: &'p Inventory, sharing: &'p NodeSharing) ->
     }
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     let infos = inventory.gpus.iter().filter_map(Gpu::info);
-    let slices = infos.flat_map(|info| &info.slices);
-    for slice in slices.filter(|slice| resource_for(slice, *strategy).is_some()) {
-        *counts.entry(&slice.profile).or_default() += 1;
+    let mig_devices = infos.flat_map(|info| &info.slices);
+    for mig_device in mig_devices.filter(|mig_device| resource_for(mig_device, *strategy).is_some())
+    {
+        *counts.entry(&mig_device.profile).or_default() += 1;
     }
     let max_count = counts.values().copied().max()?;
     let of_most = counts.into_iter().find(|(_, count)| *count == max_count);
@@ -75,7 +76,7 @@ pub enum MigProblem {
         /// The driver's index.
         gpu: u32,
         /// The index of the MIG device.
-        slice: u32,
+        device_index: u32,
         /// Its profile.
         profile: String,
         /// The profile of the others.
@@ -86,7 +87,7 @@ pub enum MigProblem {
         /// The driver's index.
         gpu: u32,
         /// The index of the MIG device.
-        slice: u32,
+        device_index: u32,
         /// Its profile.
         profile: String,
     },
@@ -111,34 +112,35 @@ impl fmt::Display for MigProblem {
             }
             Self::OtherProfile {
                 gpu,
-                slice,
+                device_index,
                 profile,
-                common: usual,
+                common,
             } => write!(
                 f,
-                "MIG device {slice} of GPU {gpu} is {profile}, others are {usual}: strategy `single` does not \
+                "MIG device {device_index} of GPU {gpu} is {profile}, others are {common}: strategy `single` does not \
                  advertise it"
             ),
             Self::Partial {
                 gpu,
-                slice,
+                device_index,
                 profile,
             } => write!(
                 f,
-                "MIG device {slice} of GPU {gpu} ({profile}) shares its memory with others: it is not advertised"
+                "MIG device {device_index} of GPU {gpu} ({profile}) shares its memory with others: it is not advertised"
             ),
         }
     }
 }
 
-/// Returns the problems of the MIG configuration, independent of the expected one. Silent GPUs are skipped.
+/// Returns the problems of the MIG configuration, independent of the expected one. Unresponsive GPUs are
+/// skipped.
 pub fn mig_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<MigProblem> {
     let NodeSharing::Mig { strategy, .. } = sharing else {
         return Vec::new();
     };
     let single = *strategy == MigStrategy::Single;
     let any_cut = has_gpu_in_mig_mode(inventory);
-    let usual = common_profile(inventory, sharing);
+    let common = common_profile(inventory, sharing);
     let mut problems = Vec::new();
     for info in responding_gpus(inventory) {
         let gpu = info.index;
@@ -155,20 +157,20 @@ pub fn mig_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<MigProb
         if info.slices.is_empty() {
             problems.push(MigProblem::NotPartitioned { gpu });
         }
-        for slice in &info.slices {
-            let profile = slice.profile.clone();
-            if resource_for(slice, *strategy).is_none() {
+        for mig_device in &info.slices {
+            let profile = mig_device.profile.clone();
+            if resource_for(mig_device, *strategy).is_none() {
                 problems.push(MigProblem::Partial {
                     gpu,
-                    slice: slice.index,
+                    device_index: mig_device.index,
                     profile,
                 });
-            } else if let Some(usual) = usual.filter(|usual| *usual != profile) {
+            } else if let Some(common) = common.filter(|common| *common != profile) {
                 problems.push(MigProblem::OtherProfile {
                     gpu,
-                    slice: slice.index,
+                    device_index: mig_device.index,
                     profile,
-                    common: usual.to_owned(),
+                    common: common.to_owned(),
                 });
             }
         }
@@ -198,7 +200,7 @@ pub enum MigDifference {
         /// Its profile.
         profile: String,
         /// Its placement, if known: start and size in memory slices.
-        place: Option<(u32, u32)>,
+        placement: Option<(u32, u32)>,
     },
     /// A MIG device exists that is not configured.
     Extra {
@@ -207,13 +209,13 @@ pub enum MigDifference {
         /// Its profile.
         profile: String,
         /// Its placement, if known: start and size in memory slices.
-        place: Option<(u32, u32)>,
+        placement: Option<(u32, u32)>,
     },
 }
 
 impl fmt::Display for MigDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let at = |place: &Option<(u32, u32)>| match place {
+        let at = |placement: &Option<(u32, u32)>| match placement {
             Some((start, size)) => format!(" at {start}:{size}"),
             None => String::new(),
         };
@@ -230,23 +232,23 @@ impl fmt::Display for MigDifference {
             Self::Missing {
                 gpu,
                 profile,
-                place,
-            } => write!(f, "GPU {gpu} lacks a {profile}{}", at(place)),
+                placement,
+            } => write!(f, "GPU {gpu} lacks a {profile}{}", at(placement)),
             Self::Extra {
                 gpu,
                 profile,
-                place,
-            } => write!(f, "GPU {gpu} has an unexpected {profile}{}", at(place)),
+                placement,
+            } => write!(f, "GPU {gpu} has an unexpected {profile}{}", at(placement)),
         }
     }
 }
 
-/// Returns the differences between the MIG devices and the configured ones. Silent GPUs and GPUs without
+/// Returns the differences between the MIG devices and the configured ones. Unresponsive GPUs and GPUs without
 /// configuration are skipped.
 pub fn mig_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<MigDifference> {
     let mut differences = Vec::new();
-    for wish in wanted {
-        let gpu = wish.index;
+    for requested in wanted {
+        let gpu = requested.index;
         let info = match inventory.gpu(gpu) {
             Some(Gpu::Responding { info, .. }) => info,
             Some(Gpu::Unresponsive { .. }) => continue,
@@ -256,10 +258,10 @@ pub fn mig_differences(inventory: &Inventory, wanted: &[MigGpu]) -> Vec<MigDiffe
             }
         };
         let on = is_in_mig_mode(info);
-        if on == wish.slices.is_empty() {
+        if on == requested.slices.is_empty() {
             differences.push(MigDifference::Mode { gpu, on });
         }
-        differences.extend(mig_device_differences(info, &wish.slices));
+        differences.extend(mig_device_differences(info, &requested.slices));
     }
     differences
 }
@@ -268,27 +270,32 @@ fn mig_device_differences(info: &GpuInfo, wanted: &[MigSlice]) -> Vec<MigDiffere
     let gpu = info.index;
     let mut unmatched: Vec<&MigDeviceInfo> = info.slices.iter().collect();
     let mut differences = Vec::new();
-    for wish in wanted {
-        let place = (u32::from(wish.start), u32::from(wish.size));
+    for requested in wanted {
+        let placement = (u32::from(requested.start), u32::from(requested.size));
         // If the driver does not report the placement, any placement matches.
-        let fits = |slice: &&MigDeviceInfo| {
-            slice.profile == wish.profile && slice.place.is_none_or(|found| found == place)
+        let fits = |mig_device: &&MigDeviceInfo| {
+            mig_device.profile == requested.profile
+                && mig_device.place.is_none_or(|found| found == placement)
         };
         if let Some(found) = unmatched.iter().position(fits) {
             unmatched.remove(found);
         } else {
             differences.push(MigDifference::Missing {
                 gpu,
-                profile: wish.profile.clone(),
-                place: Some(place),
+                profile: requested.profile.clone(),
+                placement: Some(placement),
             });
         }
     }
-    differences.extend(unmatched.into_iter().map(|slice| MigDifference::Extra {
-        gpu,
-        profile: slice.profile.clone(),
-        place: slice.place,
-    }));
+    differences.extend(
+        unmatched
+            .into_iter()
+            .map(|mig_device| MigDifference::Extra {
+                gpu,
+                profile: mig_device.profile.clone(),
+                placement: mig_device.place,
+            }),
+    );
     differences
 }
 
@@ -337,22 +344,31 @@ mod tests {
         }
     }
 
-    /// Names as NVIDIA/k8s-device-plugin@1b826acc makes them.
+    /// The names are those of NVIDIA/k8s-device-plugin@1b826acc.
     #[test]
     fn resource_names_match_nvidias_plugin() {
         let mut machine = inventory("a100-sxm4-40gb:mig=1g.5gb.me");
-        let slice = slice_mut(&mut machine, 0);
-        let mixed = |slice: &MigDeviceInfo| resource_for(slice, MigStrategy::Mixed);
-        assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.5gb.me"));
+        let mig_device = slice_mut(&mut machine, 0);
+        let mixed = |mig_device: &MigDeviceInfo| resource_for(mig_device, MigStrategy::Mixed);
         assert_eq!(
-            resource_for(slice, MigStrategy::Single).as_deref(),
+            mixed(mig_device).as_deref(),
+            Some("nvidia.com/mig-1g.5gb.me")
+        );
+        assert_eq!(
+            resource_for(mig_device, MigStrategy::Single).as_deref(),
             Some("nvidia.com/gpu")
         );
-        slice.profile = "1g.24gb-me".to_owned();
-        assert_eq!(mixed(slice).as_deref(), Some("nvidia.com/mig-1g.24gb-me"));
-        slice.gi_slices = 3;
+        mig_device.profile = "1g.24gb-me".to_owned();
         assert_eq!(
-            (mixed(slice), resource_for(slice, MigStrategy::Single)),
+            mixed(mig_device).as_deref(),
+            Some("nvidia.com/mig-1g.24gb-me")
+        );
+        mig_device.gi_slices = 3;
+        assert_eq!(
+            (
+                mixed(mig_device),
+                resource_for(mig_device, MigStrategy::Single)
+            ),
             (None, None)
         );
     }
@@ -392,11 +408,11 @@ mod tests {
     #[test]
     fn partial_instances_and_pending_modes_are_problems() {
         let mut machine = inventory("h100:mig=3g.40gb*2");
-        let slice = slice_mut(&mut machine, 1);
-        "1c.3g.40gb".clone_into(&mut slice.profile);
-        slice.ci_slices = 1;
+        let mig_device = slice_mut(&mut machine, 1);
+        "1c.3g.40gb".clone_into(&mut mig_device.profile);
+        mig_device.ci_slices = 1;
         if let Gpu::Responding { info, .. } = &mut machine.gpus[0] {
-            info.mig.as_mut().expect("it has MIG").pending = false;
+            info.mig.as_mut().expect("the GPU supports MIG").pending = false;
         }
         let expected = [
             "GPU 0: MIG mode turns off at the next GPU reset",
@@ -409,10 +425,10 @@ mod tests {
     #[test]
     fn configured_profile_is_the_common_one() {
         let machine = inventory("h100:mig=1g.10gb*7+h100:mig=3g.40gb*2");
-        let usual = |gpus| common_profile(&machine, &mig("single", gpus)).map(str::to_owned);
-        assert_eq!(usual(vec![]).as_deref(), Some("1g.10gb"));
-        let wish = mig_gpu(0, &[("3g.40gb", 0, 4)]);
-        assert_eq!(usual(vec![wish]).as_deref(), Some("3g.40gb"));
+        let common = |gpus| common_profile(&machine, &mig("single", gpus)).map(str::to_owned);
+        assert_eq!(common(vec![]).as_deref(), Some("1g.10gb"));
+        let wanted = mig_gpu(0, &[("3g.40gb", 0, 4)]);
+        assert_eq!(common(vec![wanted]).as_deref(), Some("3g.40gb"));
         assert_eq!(common_profile(&machine, &mig("mixed", vec![])), None);
         assert_eq!(
             common_profile(&inventory("h100"), &mig("single", vec![])),
@@ -473,8 +489,11 @@ mod tests {
                 message: String::new(),
             },
         };
-        let wish = |index| mig_gpu(index, &[("1g.10gb", 3, 1)]);
-        assert_eq!(mig_differences(&machine, &[wish(0), wish(1)]), []);
+        let mig_gpu_at = |index| mig_gpu(index, &[("1g.10gb", 3, 1)]);
+        assert_eq!(
+            mig_differences(&machine, &[mig_gpu_at(0), mig_gpu_at(1)]),
+            []
+        );
         assert_eq!(problems(&machine, "single"), [""; 0]);
     }
 }

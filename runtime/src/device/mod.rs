@@ -85,7 +85,7 @@ impl Gpu {
     pub fn id(&self) -> String {
         match self.info() {
             Some(info) => info.uuid.clone(),
-            None => format!("gpu-{}-silent", self.index()),
+            None => format!("gpu-{}-unresponsive", self.index()),
         }
     }
 }
@@ -102,8 +102,11 @@ impl Inventory {
             if info.uuid == uuid {
                 return Some(PhysicalDevice::FullGpu(info));
             }
-            let slice = info.slices.iter().find(|slice| slice.uuid == uuid);
-            slice.map(|slice| PhysicalDevice::MigDevice(info, slice))
+            let mig_device = info
+                .slices
+                .iter()
+                .find(|mig_device| mig_device.uuid == uuid);
+            mig_device.map(|mig_device| PhysicalDevice::MigDevice(info, mig_device))
         })
     }
 }
@@ -113,7 +116,7 @@ impl<'i> PhysicalDevice<'i> {
     pub fn uuid(self) -> &'i str {
         match self {
             Self::FullGpu(info) => &info.uuid,
-            Self::MigDevice(_, slice) => &slice.uuid,
+            Self::MigDevice(_, mig_device) => &mig_device.uuid,
         }
     }
 

@@ -14,9 +14,9 @@ pub(super) fn requested_recovery(condition: &Condition) -> Option<String> {
 
 /// Treats a GPU without support for the query, or without permission for it, as present.
 pub(super) fn treat_unsupported_as_healthy(
-    answer: Result<Condition, NvmlError>,
+    result: Result<Condition, NvmlError>,
 ) -> Result<Condition, NvmlError> {
-    match answer {
+    match result {
         Err(error) => match error.kind {
             NvmlErrorKind::NotSupported | NvmlErrorKind::NoPermission | NvmlErrorKind::InUse => {
                 Ok(Condition::default())
@@ -27,7 +27,7 @@ pub(super) fn treat_unsupported_as_healthy(
             | NvmlErrorKind::GpuLost
             | NvmlErrorKind::Other => Err(error),
         },
-        answer @ Ok(_) => answer,
+        result @ Ok(_) => result,
     }
 }
 

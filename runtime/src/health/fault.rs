@@ -64,13 +64,13 @@ impl DeviceRecord {
     }
 
     /// Records that the device does not respond. Returns whether the device was healthy before.
-    pub(super) fn record_no_response(&mut self, why: &str, now: u64) -> bool {
+    pub(super) fn record_no_response(&mut self, reason: &str, now: u64) -> bool {
         let was_healthy = self.fault.is_none();
         let fault = self.fault_mut(now);
         if fault.no_response_reason.is_none() {
             fault.retry_at = now;
         }
-        fault.no_response_reason = Some(why.to_owned());
+        fault.no_response_reason = Some(reason.to_owned());
         was_healthy
     }
 
@@ -87,9 +87,8 @@ impl DeviceRecord {
         was_unresponsive
     }
 
-    /// Records a good response. `is_confirmed` is whether the driver confirms that no action is pending. Errors up to
-    /// the time
-    /// `queried_at` are covered by the response. Returns whether the device recovered now.
+    /// Records a good response. `is_confirmed` is whether the driver confirms that no action is pending. The response
+    /// covers errors up to the time `queried_at`. Returns whether the device recovered now.
     pub(super) fn record_recovery(
         &mut self,
         policy: &Policy,
@@ -156,8 +155,8 @@ impl DeviceRecord {
             .as_ref()
             .or(fault.recovery_request.as_ref());
         Some(match detail {
-            Some(said) if fault.cause.is_empty() || *said == fault.cause => said.clone(),
-            Some(said) => format!("{}; {said}", fault.cause),
+            Some(reason) if fault.cause.is_empty() || *reason == fault.cause => reason.clone(),
+            Some(reason) => format!("{}; {reason}", fault.cause),
             None if fault.cause.is_empty() => "it stopped responding recently".to_owned(),
             None => fault.cause.clone(),
         })

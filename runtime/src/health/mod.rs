@@ -199,7 +199,7 @@ impl Health {
         &mut self,
         inventory: &Inventory,
         gpu: u32,
-        answer: Result<Condition, NvmlError>,
+        result: Result<Condition, NvmlError>,
         now: u64,
     ) -> Reaction {
         let queried_at = self.queries_in_flight.remove(&gpu).unwrap_or(now);
@@ -209,9 +209,9 @@ impl Health {
         };
         let before = self.unhealthy();
         let id = known_gpu.id();
-        let silent = matches!(known_gpu, Gpu::Unresponsive { .. });
-        match treat_unsupported_as_healthy(answer) {
-            Ok(_) if silent => {
+        let is_unresponsive = matches!(known_gpu, Gpu::Unresponsive { .. });
+        match treat_unsupported_as_healthy(result) {
+            Ok(_) if is_unresponsive => {
                 reaction.rescan = true;
                 self.postpone(&id, now);
             }
@@ -221,7 +221,7 @@ impl Health {
                 Some(word) => self.record_recovery_request(&id, gpu, &word, now, &mut reaction),
                 None => self.record_good_response(&id, &condition, queried_at, now, &mut reaction),
             },
-            Err(_) if silent => self.postpone(&id, now),
+            Err(_) if is_unresponsive => self.postpone(&id, now),
             Err(error) => {
                 reaction.rescan = true;
                 let cause = format!("not responding: {error}");
@@ -272,11 +272,11 @@ impl Health {
         reaction: &mut Reaction,
     ) {
         let is_confirmed = condition.action == Some(RecoveryAction::Nothing);
-        for (part, record) in &mut self.records {
+        for (uuid, record) in &mut self.records {
             if record.gpu == id
                 && record.record_recovery(&self.policy, is_confirmed, queried_at, now)
             {
-                reaction.recovered.push(part.clone());
+                reaction.recovered.push(uuid.clone());
             }
         }
     }
@@ -361,30 +361,30 @@ impl Health {
             return;
         };
         let id = gpu.id();
-        for part in affected_devices(gpu, instance) {
-            self.record_error(&part, &id, gpu.index(), (cause, *strict), now, reaction);
+        for uuid in affected_devices(gpu, instance) {
+            self.record_error(&uuid, &id, gpu.index(), (cause, *strict), now, reaction);
         }
     }
 
     fn record_error(
         &mut self,
-        part: &str,
+        uuid: &str,
         gpu: &str,
         index: u32,
         (cause, strict): (&str, bool),
         now: u64,
         reaction: &mut Reaction,
     ) {
-        let record = self.record_mut(part, gpu, index);
+        let record = self.record_mut(uuid, gpu, index);
         if record.record_error(cause, strict, now) {
             reaction
                 .became_unhealthy
-                .push((part.to_owned(), cause.to_owned()));
+                .push((uuid.to_owned(), cause.to_owned()));
         }
     }
 
-    fn record_mut(&mut self, part: &str, gpu: &str, index: u32) -> &mut DeviceRecord {
-        let record = self.records.entry(part.to_owned());
+    fn record_mut(&mut self, uuid: &str, gpu: &str, index: u32) -> &mut DeviceRecord {
+        let record = self.records.entry(uuid.to_owned());
         let record = record.or_insert_with(|| DeviceRecord::new(gpu, index));
         record.index = Some(index);
         record
@@ -410,9 +410,9 @@ impl Health {
             }
         }
         let recut = std::mem::take(&mut self.repartitioned);
-        self.records.retain(|part, record| {
+        self.records.retain(|uuid, record| {
             let gpu = inventory.gpus.iter().find(|gpu| gpu.id() == record.gpu);
-            let owner = gpu.filter(|gpu| *part == record.gpu || has_mig_device(gpu, part));
+            let owner = gpu.filter(|gpu| *uuid == record.gpu || has_mig_device(gpu, uuid));
             record.index = owner.map(Gpu::index);
             let responds = gpu.is_some_and(|gpu| matches!(gpu, Gpu::Responding { .. }));
             record.index.is_some() || !(responds && recut.contains(&record.gpu))
@@ -445,14 +445,15 @@ impl Health {
 
 /// Returns the parts of a GPU that an instance covers, or the whole GPU if the instance is unknown.
 fn affected_devices(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
-    let slices = gpu.info().map_or(&[][..], |info| &info.slices);
+    let mig_devices = gpu.info().map_or(&[][..], |info| &info.slices);
     let affected = instance
         .filter(|(gi, _)| *gi != ANY_INSTANCE)
         .map(|(gi, ci)| {
-            let in_instance = slices.iter().filter(|slice| slice.gi == gi);
-            let in_instance = in_instance.filter(|slice| ci == ANY_INSTANCE || slice.ci == ci);
+            let in_instance = mig_devices.iter().filter(|mig_device| mig_device.gi == gi);
+            let in_instance =
+                in_instance.filter(|mig_device| ci == ANY_INSTANCE || mig_device.ci == ci);
             in_instance
-                .map(|slice| slice.uuid.clone())
+                .map(|mig_device| mig_device.uuid.clone())
                 .collect::<Vec<_>>()
         });
     match affected {
@@ -463,5 +464,5 @@ fn affected_devices(gpu: &Gpu, instance: Option<(u32, u32)>) -> Vec<String> {
 
 fn has_mig_device(gpu: &Gpu, uuid: &str) -> bool {
     gpu.info()
-        .is_some_and(|info| info.slices.iter().any(|slice| slice.uuid == uuid))
+        .is_some_and(|info| info.slices.iter().any(|mig_device| mig_device.uuid == uuid))
 }

@@ -89,7 +89,7 @@ impl Policy {
         let by_number = effect(xid);
         let enabled = match &self.enabled {
             Enabled::All => true,
-            Enabled::Listed(these) => these.contains(&xid),
+            Enabled::Listed(listed) => listed.contains(&xid),
         };
         if enabled && by_number == Effect::Application {
             Effect::Quiet

@@ -21,7 +21,7 @@ pub enum Effect {
 /// The source of the effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// NVIDIA's catalogue of Xids, column "immediate action":
+    /// NVIDIA's catalog of Xids, column "immediate action":
     /// <https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html>, edition of 2025-10-29.
     ///
     /// `IGNORE` is [`Effect::QueryOnly`], `RESTART_APP` and rows without an action are [`Effect::Quiet`], `RESET_GPU`
@@ -31,7 +31,7 @@ pub enum Source {
     /// Application errors that NVIDIA/k8s-device-plugin v0.20.0 ignores, although the catalog may request
     /// more (a reset after 109): applications cause them every day.
     Plugin,
-    /// The catalogue lists it without an action; the effect is derived from its description.
+    /// The catalog lists it without an action; the effect is derived from its description.
     Daemon,
 }
 
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(numbers, [13, 31, 43, 45, 68, 109]);
     }
 
-    /// The catalogue's `RESET_GPU` and `RESTART_BM` rows, but for 109, which applications cause.
+    /// The catalog's rows with `RESET_GPU` and `RESTART_BM`, except 109, which applications cause.
     #[test]
     fn reset_xids_require_confirmation() {
         for number in [

@@ -115,7 +115,7 @@ mod tests {
         config[0x34] = 0x60;
         config[0x60..0x63].copy_from_slice(&[0x01, 0xd0, 0x00]);
         config[0xd0..0xd5].copy_from_slice(&[0x09, 0x00, 31, b'V', b'F']);
-        // A record that is not the one.
+        // A record of another type.
         config[0xd5..0xd9].copy_from_slice(&[7, 4, 1, 2]);
         config[0xd9..0xdb].copy_from_slice(&[0, 22]);
         config[0xdb..0xe1].copy_from_slice(b"535.54");

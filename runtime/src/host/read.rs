@@ -92,7 +92,7 @@ fn read_mig_minors(proc: &Path, gpus: &[&GpuInfo]) -> BTreeMap<String, u32> {
         .flat_map(|gpu| {
             gpu.slices
                 .iter()
-                .map(|slice| PhysicalDevice::MigDevice(gpu, slice))
+                .map(|mig_device| PhysicalDevice::MigDevice(gpu, mig_device))
         })
         .flat_map(capability_paths)
         .collect();
@@ -148,7 +148,7 @@ mod tests {
     }
 
     fn inventory() -> Inventory {
-        let slice = MigDeviceInfo {
+        let mig_device = MigDeviceInfo {
             index: 0,
             uuid: "MIG-1".to_owned(),
             gi: 7,
@@ -171,7 +171,7 @@ mod tests {
             memory_bytes: None,
             compute_capability: (8, 0),
             mig: None,
-            slices: vec![slice],
+            slices: vec![mig_device],
             clique: None,
         };
         Inventory {
@@ -232,7 +232,7 @@ mod tests {
             files.on_host("/dev/nvidia3"),
             "/run/nvidia/driver/dev/nvidia3"
         );
-        // These are the host's, whoever made the driver's.
+        // These nodes are on the host, even if a driver container created the driver's nodes.
         assert_eq!(files.gds_nodes, ["/dev/nvidia-fs0"]);
     }
 

@@ -53,7 +53,7 @@ impl fmt::Display for PodResourcesError {
         match self {
             Self::Unreachable(error) => write!(f, "pod resources: cannot connect: {error}"),
             Self::TimedOut => write!(f, "pod resources: no answer in {RESPONSE_TIMEOUT:?}"),
-            Self::Rejected(why) => write!(f, "pod resources: {why}"),
+            Self::Rejected(reason) => write!(f, "pod resources: {reason}"),
         }
     }
 }
@@ -75,16 +75,16 @@ async fn query(socket: &Path) -> Result<ListPodResourcesResponse, PodResourcesEr
     let channel = channel.map_err(|error| PodResourcesError::Rejected(error.to_string()))?;
     let mut client =
         PodResourcesListerClient::new(channel).max_decoding_message_size(MAX_RESPONSE_BYTES);
-    let answer = client.list(ListPodResourcesRequest {}).await;
-    answer
+    let response = client.list(ListPodResourcesRequest {}).await;
+    response
         .map(tonic::Response::into_inner)
         .map_err(|status| PodResourcesError::Rejected(status.message().to_owned()))
 }
 
 /// The kubelet returns one entry per NUMA node, so a container's devices of one resource can be in several entries.
-fn flatten(answer: ListPodResourcesResponse) -> Vec<PodDevices> {
+fn flatten(response: ListPodResourcesResponse) -> Vec<PodDevices> {
     let mut found: BTreeMap<(String, String, String, String), Vec<String>> = BTreeMap::new();
-    for pod in answer.pod_resources {
+    for pod in response.pod_resources {
         for container in pod.containers {
             for devices in container.devices {
                 let key = (
@@ -122,7 +122,7 @@ mod tests {
             resource_name: "nvidia.com/gpu".to_owned(),
             device_ids: vec![id.to_owned()],
         };
-        let answer = ListPodResourcesResponse {
+        let response = ListPodResourcesResponse {
             pod_resources: vec![PodResources {
                 name: "train-0".to_owned(),
                 namespace: "research".to_owned(),
@@ -132,7 +132,7 @@ mod tests {
                 }],
             }],
         };
-        let found = flatten(answer);
+        let found = flatten(response);
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].device_ids, ["GPU-1", "GPU-0"]);
         assert_eq!(

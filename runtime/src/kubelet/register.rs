@@ -82,7 +82,7 @@ pub async fn register(
         };
         match timeout(RESPONSE_TIMEOUT, send_registration(stream, request)).await {
             Ok(Ok(())) => return report(RegistrationAttempt::Registered),
-            Ok(Err(why)) => report(RegistrationAttempt::Rejected(why)),
+            Ok(Err(reason)) => report(RegistrationAttempt::Rejected(reason)),
             Err(_) => report(RegistrationAttempt::Rejected(format!(
                 "no answer in {RESPONSE_TIMEOUT:?}"
             ))),

@@ -200,8 +200,8 @@ impl FolderObserver {
         let mut watches = inotify.get_ref().watches();
         if self.parent_watch.is_none() {
             let mask = WatchMask::CREATE | WatchMask::DELETE | WatchMask::MOVE | WatchMask::ONLYDIR;
-            let above = self.folder.parent();
-            self.parent_watch = above.and_then(|above| watches.add(above, mask).ok());
+            let parent = self.folder.parent();
+            self.parent_watch = parent.and_then(|parent| watches.add(parent, mask).ok());
         }
         if self.folder_watch.as_ref().map(|(_, id)| *id) == found {
             return found.is_some();
@@ -308,7 +308,7 @@ mod tests {
             assert_eq!(observer.state.kubelet.unwrap().number, number);
             drop(kubelet);
             fs::remove_file(folder.path().join(KUBELET_SOCKET)).unwrap();
-            // Every other time the observer sees only that there was another one in between.
+            // With odd numbers, the removal and the next socket are observed together.
             if number % 2 == 0 {
                 observer.update();
                 assert_eq!(observer.state.kubelet, None);
@@ -316,7 +316,7 @@ mod tests {
         }
         assert_eq!(
             observer.state.socket_changes, 1,
-            "the folder was found once"
+            "the creation of the folder counts once"
         );
     }
 
@@ -332,19 +332,19 @@ mod tests {
         assert_eq!(first.kubelet.unwrap().number, 1);
     }
 
-    /// File systems give an inode again at once, and not all know when a file was made.
+    /// File systems reuse inodes immediately, and not all of them have birth times.
     #[tokio::test]
     async fn returned_socket_is_a_new_instance() {
         let folder = tempfile::tempdir().unwrap();
         let _kubelet = bind_kubelet_socket(folder.path());
         let mut observer = FolderObserver::new(folder.path());
         observer.update();
-        let (here, away) = (
+        let (socket, moved) = (
             folder.path().join(KUBELET_SOCKET),
-            folder.path().join("away"),
+            folder.path().join("moved"),
         );
-        fs::rename(&here, &away).unwrap();
-        fs::rename(&away, &here).unwrap();
+        fs::rename(&socket, &moved).unwrap();
+        fs::rename(&moved, &socket).unwrap();
         observer.update();
         assert_eq!(observer.state.kubelet.unwrap().number, 2);
     }
@@ -352,8 +352,8 @@ mod tests {
     /// An open handle of the directory suppresses the event of its deletion.
     #[tokio::test]
     async fn recreated_open_folder_is_watched() {
-        let above = tempfile::tempdir().unwrap();
-        let folder = above.path().join("device-plugins");
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("device-plugins");
         fs::create_dir(&folder).unwrap();
         let mut observer = FolderObserver::new(&folder);
         observer.update();
@@ -366,8 +366,8 @@ mod tests {
         assert_eq!(observer.state.kubelet.unwrap().number, 1);
         fs::remove_file(folder.join(KUBELET_SOCKET)).unwrap();
         let _kubelet = bind_kubelet_socket(&folder);
-        let disturbed = observer.read_events(&mut FolderChanges::default());
-        assert!(disturbed, "the new folder is not watched");
+        let has_events = observer.read_events(&mut FolderChanges::default());
+        assert!(has_events, "the new folder is not watched");
     }
 
     #[tokio::test]
@@ -388,18 +388,21 @@ mod tests {
 
     #[tokio::test]
     async fn recreated_folder_is_watched() {
-        let above = tempfile::tempdir().unwrap();
-        let folder = above.path().join("kubelet/device-plugins");
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("kubelet/device-plugins");
         let watch = FolderWatch::start(&folder);
         let mut seen = watch.folder.clone();
         assert!(!seen.borrow().present);
         for number in 1..=5 {
             fs::create_dir_all(&folder).unwrap();
             let _kubelet = bind_kubelet_socket(&folder);
-            let found =
-                |folder: &FolderState| folder.kubelet.is_some_and(|life| life.number == number);
+            let found = |folder: &FolderState| {
+                folder
+                    .kubelet
+                    .is_some_and(|instance| instance.number == number)
+            };
             with_timeout(seen.wait_for(found)).await.unwrap();
-            fs::remove_dir_all(above.path().join("kubelet")).unwrap();
+            fs::remove_dir_all(parent.path().join("kubelet")).unwrap();
             let gone = |folder: &FolderState| !folder.present && folder.kubelet.is_none();
             with_timeout(seen.wait_for(gone)).await.unwrap();
         }
@@ -408,6 +411,6 @@ mod tests {
     async fn with_timeout<T>(future: impl Future<Output = T>) -> T {
         tokio::time::timeout(Duration::from_secs(10), future)
             .await
-            .expect("it hangs")
+            .expect("the future resolves")
     }
 }

@@ -31,7 +31,7 @@ impl<'i> Models<'i> {
     pub(super) fn most_common(&self) -> Option<(&'i str, &[&'i GpuInfo])> {
         let mut chief: Option<(&'i str, &[&'i GpuInfo])> = None;
         for (name, gpus) in &self.gpus {
-            if chief.is_none_or(|(_, most)| gpus.len() > most.len()) {
+            if chief.is_none_or(|(_, largest)| gpus.len() > largest.len()) {
                 chief = Some((name, gpus));
             }
         }
@@ -61,14 +61,16 @@ pub(super) fn set_gpu_labels(
     labels: &mut Labels,
 ) {
     labels.set("gpu.mode", pci_class_mode(state, gpus));
-    let Some((name, alike)) = models.most_common() else {
+    let Some((name, most_common_gpus)) = models.most_common() else {
         return;
     };
-    let Some(first) = alike.first() else { return };
-    let cut = alike.iter().all(|gpu| has_mig_enabled(gpu));
+    let Some(first) = most_common_gpus.first() else {
+        return;
+    };
+    let are_partitioned = most_common_gpus.iter().all(|gpu| has_mig_enabled(gpu));
     let (replicas, strategy, suffix) = match sharing_properties(&state.config.sharing) {
         // A partitioned model is not advertised as full GPUs, regardless of the others.
-        _ if cut => (0, "none", false),
+        _ if are_partitioned => (0, "none", false),
         sharing => sharing,
     };
     let mut product = to_label_value(name);
@@ -76,7 +78,7 @@ pub(super) fn set_gpu_labels(
         product = truncate_before_suffix(&product, product::shared_label);
     }
     labels.set("gpu.product", product);
-    labels.set("gpu.count", alike.len());
+    labels.set("gpu.count", most_common_gpus.len());
     labels.set("gpu.replicas", replicas);
     labels.set("gpu.sharing-strategy", strategy);
     if let Some(bytes) = first.memory_bytes {

@@ -25,31 +25,32 @@ pub(super) fn set_mig_labels(
     }
     let mut groups: BTreeMap<String, Vec<(&GpuInfo, &MigDeviceInfo)>> = BTreeMap::new();
     for gpu in gpus.iter().filter(|gpu| has_mig_enabled(gpu)) {
-        for slice in &gpu.slices {
-            if let Some(resource) = resource_for(slice, strategy) {
-                groups.entry(resource).or_default().push((gpu, slice));
+        for mig_device in &gpu.slices {
+            if let Some(resource) = resource_for(mig_device, strategy) {
+                groups.entry(resource).or_default().push((gpu, mig_device));
             }
         }
     }
     if strategy == MigStrategy::Single && !are_uniform(gpus, groups.get(GPU)) {
         return set_invalid_labels(models, labels);
     }
-    for (resource, slices) in &groups {
-        set_resource_labels(resource, slices, labels);
+    for (resource, mig_devices) in &groups {
+        set_resource_labels(resource, mig_devices, labels);
     }
 }
 
 /// Whether the node satisfies `single`: every GPU has MIG devices, and all of them have the same attributes.
-fn are_uniform(gpus: &[&GpuInfo], slices: Option<&Vec<(&GpuInfo, &MigDeviceInfo)>>) -> bool {
-    let cut = gpus
+fn are_uniform(gpus: &[&GpuInfo], mig_devices: Option<&Vec<(&GpuInfo, &MigDeviceInfo)>>) -> bool {
+    let are_partitioned = gpus
         .iter()
         .all(|gpu| has_mig_enabled(gpu) && !gpu.slices.is_empty());
-    let Some([(_, first), rest @ ..]) = slices.map(Vec::as_slice) else {
+    let Some([(_, first), rest @ ..]) = mig_devices.map(Vec::as_slice) else {
         return false;
     };
-    cut && rest
-        .iter()
-        .all(|(_, slice)| attribute_labels(slice) == attribute_labels(first))
+    are_partitioned
+        && rest
+            .iter()
+            .all(|(_, mig_device)| attribute_labels(mig_device) == attribute_labels(first))
 }
 
 fn set_invalid_labels(models: &Models<'_>, labels: &mut Labels) {
@@ -68,34 +69,40 @@ fn set_invalid_labels(models: &Models<'_>, labels: &mut Labels) {
 
 /// Sets the labels of a resource whose devices are MIG devices. If they are on several GPU models, the labels name the
 /// model with the most of them.
-fn set_resource_labels(resource: &str, slices: &[(&GpuInfo, &MigDeviceInfo)], labels: &mut Labels) {
+fn set_resource_labels(
+    resource: &str,
+    mig_devices: &[(&GpuInfo, &MigDeviceInfo)],
+    labels: &mut Labels,
+) {
     let name = resource.trim_start_matches("nvidia.com/");
-    let gpus_with_slices: Vec<_> = slices.iter().map(|(gpu, _)| *gpu).collect();
+    let gpus_with_slices: Vec<_> = mig_devices.iter().map(|(gpu, _)| *gpu).collect();
     let models = Models::group_by_model(&gpus_with_slices);
-    let Some((card, _)) = models.most_common() else {
+    let Some((model, _)) = models.most_common() else {
         return;
     };
-    let slice = slices.iter().find(|(gpu, _)| gpu.name == card);
-    let Some((_, slice)) = slice else { return };
-    let with_profile = |card: &str| product::mig_label(card, &slice.profile);
-    let product = truncate_before_suffix(&to_label_value(card), with_profile);
+    let mig_device = mig_devices.iter().find(|(gpu, _)| gpu.name == model);
+    let Some((_, mig_device)) = mig_device else {
+        return;
+    };
+    let with_profile = |model: &str| product::mig_label(model, &mig_device.profile);
+    let product = truncate_before_suffix(&to_label_value(model), with_profile);
     labels.set(&format!("{name}.product"), product);
-    labels.set(&format!("{name}.count"), slices.len());
+    labels.set(&format!("{name}.count"), mig_devices.len());
     labels.set(&format!("{name}.replicas"), 1);
     labels.set(&format!("{name}.sharing-strategy"), "none");
-    for (attribute, value) in attribute_labels(slice) {
+    for (attribute, value) in attribute_labels(mig_device) {
         labels.set(&format!("{name}.{attribute}"), value);
     }
 }
 
 /// The attributes that MIG devices of one resource have in common.
-fn attribute_labels(slice: &MigDeviceInfo) -> [(&'static str, u64); 9] {
-    let engines = slice.engines;
+fn attribute_labels(mig_device: &MigDeviceInfo) -> [(&'static str, u64); 9] {
+    let engines = mig_device.engines;
     [
-        ("memory", slice.memory_mib),
-        ("multiprocessors", slice.multiprocessors.into()),
-        ("slices.gi", slice.gi_slices.into()),
-        ("slices.ci", slice.ci_slices.into()),
+        ("memory", mig_device.memory_mib),
+        ("multiprocessors", mig_device.multiprocessors.into()),
+        ("slices.gi", mig_device.gi_slices.into()),
+        ("slices.ci", mig_device.ci_slices.into()),
         ("engines.copy", engines.copy.into()),
         ("engines.decoder", engines.decoder.into()),
         ("engines.encoder", engines.encoder.into()),

@@ -87,8 +87,8 @@ fn set_capability_labels(state: &State, gpus: &[&GpuInfo], labels: &mut Labels) 
     labels.set("mig.capable", gpus.iter().any(|gpu| gpu.mig.is_some()));
     // NVIDIA's feature discovery fails if a GPU of an MPS node is in MIG mode. Such a node does not support
     // MPS, and the label says so.
-    let shares = matches!(state.config.sharing, NodeSharing::Mps { .. });
-    let capable = shares && !gpus.iter().any(|gpu| gpus::has_mig_enabled(gpu));
+    let is_mps = matches!(state.config.sharing, NodeSharing::Mps { .. });
+    let capable = is_mps && !gpus.iter().any(|gpu| gpus::has_mig_enabled(gpu));
     labels.set("mps.capable", capable);
     if let Some(clique) = common_clique(gpus) {
         labels.set("gpu.clique", clique);

@@ -17,13 +17,13 @@ pub(super) fn truncate_value(text: &str) -> String {
 }
 
 /// Appends a suffix to a product name and truncates the product name if needed, not the suffix.
-pub(super) fn truncate_before_suffix(card: &str, with_end: impl Fn(&str) -> String) -> String {
-    let too_long = with_end(card).len().saturating_sub(MAX_LENGTH);
-    let card: String = card
+pub(super) fn truncate_before_suffix(name: &str, with_end: impl Fn(&str) -> String) -> String {
+    let too_long = with_end(name).len().saturating_sub(MAX_LENGTH);
+    let name: String = name
         .chars()
-        .take(card.len() - too_long.min(card.len()))
+        .take(name.len() - too_long.min(name.len()))
         .collect();
-    with_end(&card)
+    with_end(&name)
 }
 
 /// Returns the name part of a key with this prefix. The part after the prefix must not be empty.

@@ -96,7 +96,7 @@ impl PluginMetrics {
         self.allocate_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts a refused allocation, with the value of the `reason` label: `unknown`, `unwell`.
+    /// Counts a refused allocation, with the value of the `reason` label: `unknown`, `unhealthy`.
     pub fn record_refusal(&self, resource: &str, reason: &'static str, took: Duration) {
         increment(
             &self.refusals,
@@ -146,10 +146,13 @@ impl PluginMetrics {
     /// Counts the changes of device health.
     pub fn record_reaction(&self, reaction: &Reaction, monitoring: &Monitoring) {
         for (device, _) in &reaction.became_unhealthy {
-            increment(&self.transitions, &[("device", device), ("to", "unwell")]);
+            increment(
+                &self.transitions,
+                &[("device", device), ("to", "unhealthy")],
+            );
         }
         for device in &reaction.recovered {
-            increment(&self.transitions, &[("device", device), ("to", "well")]);
+            increment(&self.transitions, &[("device", device), ("to", "healthy")]);
         }
         let (up, unwatched) = match monitoring {
             Monitoring::Off | Monitoring::Down { .. } => (0, 0),

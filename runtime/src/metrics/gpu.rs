@@ -134,10 +134,10 @@ pub(super) fn families(scene: &GpuMetricInputs) -> Vec<Family> {
 
 /// Returns how many replicas of a GPU or MIG device each container holds.
 pub(super) fn replica_counts(inventory: &Inventory, pods: &[PodDevices]) -> Family {
-    let mut shares: BTreeMap<Labels, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<Labels, u64> = BTreeMap::new();
     for pod in pods {
         for id in &pod.device_ids {
-            let Some(part) = inventory.physical_device(physical_device_id(id)) else {
+            let Some(physical_device) = inventory.physical_device(physical_device_id(id)) else {
                 continue;
             };
             let labels = vec![
@@ -145,17 +145,17 @@ pub(super) fn replica_counts(inventory: &Inventory, pods: &[PodDevices]) -> Fami
                 ("pod", pod.pod.clone()),
                 ("container", pod.container.clone()),
                 ("resource", pod.resource.clone()),
-                ("device", part.uuid().to_owned()),
-                ("UUID", part.gpu().uuid.clone()),
+                ("device", physical_device.uuid().to_owned()),
+                ("UUID", physical_device.gpu().uuid.clone()),
             ];
-            *shares.entry(labels).or_default() += 1;
+            *counts.entry(labels).or_default() += 1;
         }
     }
     Family {
         name: "gpuc_container_shares",
         help: "Number of replicas of a GPU or MIG device that a container holds.",
         kind: MetricKind::Gauge,
-        series: shares
+        series: counts
             .into_iter()
             .map(|(labels, count)| (labels, Integer(count)))
             .collect(),
@@ -185,7 +185,7 @@ fn containers_by_device(pods: &[PodDevices]) -> ContainersByDevice<'_> {
 
 /// Returns the UUID in a device ID of the kubelet.
 fn physical_device_id(id: &str) -> &str {
-    id.split_once("::").map_or(id, |(part, _)| part)
+    id.split_once("::").map_or(id, |(uuid, _)| uuid)
 }
 
 fn series(
@@ -200,10 +200,16 @@ fn series(
         };
         if matches!(field.name, USED | FREE) && !sample.slices.is_empty() {
             for (uuid, used, free) in &sample.slices {
-                let slice = info.slices.iter().find(|slice| slice.uuid == *uuid);
+                let mig_device = info
+                    .slices
+                    .iter()
+                    .find(|mig_device| mig_device.uuid == *uuid);
                 let number = if field.name == USED { *used } else { *free };
-                if let Some(slice) = slice {
-                    series.push((labels(scene, info, Some(slice), users), Integer(number)));
+                if let Some(mig_device) = mig_device {
+                    series.push((
+                        labels(scene, info, Some(mig_device), users),
+                        Integer(number),
+                    ));
                 }
             }
         } else if let Some(number) = (field.read)(sample) {
@@ -216,7 +222,7 @@ fn series(
 fn labels(
     scene: &GpuMetricInputs,
     info: &GpuInfo,
-    slice: Option<&MigDeviceInfo>,
+    mig_device: Option<&MigDeviceInfo>,
     users: &ContainersByDevice,
 ) -> Labels {
     let mut labels = vec![
@@ -226,15 +232,15 @@ fn labels(
         ("device", format!("nvidia{}", info.index)),
         ("modelName", info.name.clone()),
     ];
-    if let Some(slice) = slice {
-        labels.push(("GPU_I_PROFILE", slice.profile.clone()));
-        labels.push(("GPU_I_ID", slice.gi.to_string()));
+    if let Some(mig_device) = mig_device {
+        labels.push(("GPU_I_PROFILE", mig_device.profile.clone()));
+        labels.push(("GPU_I_ID", mig_device.gi.to_string()));
     }
     labels.push(("Hostname", scene.hostname.to_owned()));
     let driver = scene.inventory.driver.version.clone();
     labels.push(("DCGM_FI_DRIVER_VERSION", driver));
-    let part = slice.map_or(&info.uuid, |slice| &slice.uuid);
-    let containers = users.get(part.as_str()).filter(|users| users.len() == 1);
+    let uuid = mig_device.map_or(&info.uuid, |mig_device| &mig_device.uuid);
+    let containers = users.get(uuid.as_str()).filter(|users| users.len() == 1);
     if let Some((namespace, pod, container)) = containers.and_then(BTreeSet::first) {
         labels.push(("pod", (*pod).to_owned()));
         labels.push(("namespace", (*namespace).to_owned()));

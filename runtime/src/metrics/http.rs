@@ -113,7 +113,7 @@ fn serve_connection(
     probes: Arc<dyn Probes>,
     limits: Limits,
 ) -> impl Future<Output = ()> {
-    let answer = service_fn(move |request| {
+    let service = service_fn(move |request| {
         let (exporter, probes) = (Arc::clone(&exporter), Arc::clone(&probes));
         async move { Ok::<_, Infallible>(respond(&request, &exporter, &*probes).await) }
     });
@@ -123,7 +123,7 @@ fn serve_connection(
         .max_buf_size(MAX_HEADER_BYTES)
         .max_headers(MAX_HEADERS)
         .keep_alive(false)
-        .serve_connection(TokioIo::new(stream), answer);
+        .serve_connection(TokioIo::new(stream), service);
     async move {
         match timeout(limits.connection, connection).await {
             Ok(Ok(())) => {}

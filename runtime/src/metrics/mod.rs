@@ -137,11 +137,11 @@ impl Exporter {
     }
 
     fn count_missed(&self, state: &State, round: &Samples) {
-        for (index, answer) in round {
+        for (index, result) in round {
             let Some(gpu) = state.inventory.gpu(*index) else {
                 continue;
             };
-            match answer {
+            match result {
                 Ok(_) => {}
                 Err(MissingSample::TimedOut) => self.plugin.count_missed_sample(&gpu.id(), "late"),
                 Err(MissingSample::Error(error)) => {
@@ -162,16 +162,20 @@ impl fmt::Debug for Exporter {
 /// Returns the devices advertised to the kubelet, by resource and health.
 fn device_counts(state: &State) -> Family {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for offer in &state.advertised_resources {
+    for advertised_resource in &state.advertised_resources {
         for health in ["healthy", "unhealthy"] {
-            counts.entry((&offer.resource, health)).or_default();
+            counts
+                .entry((&advertised_resource.resource, health))
+                .or_default();
         }
-        for share in &offer.shares {
-            let health = match state.unhealthy_reason(share) {
+        for device in &advertised_resource.devices {
+            let health = match state.unhealthy_reason(device) {
                 None => "healthy",
                 Some(_) => "unhealthy",
             };
-            *counts.entry((&offer.resource, health)).or_default() += 1;
+            *counts
+                .entry((&advertised_resource.resource, health))
+                .or_default() += 1;
         }
     }
     let series = counts.into_iter().map(|((resource, health), count)| {

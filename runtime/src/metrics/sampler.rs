@@ -51,8 +51,8 @@ impl Sampler {
 
     /// Returns the measurements of these GPUs, and whether they are new and not reused.
     pub(super) async fn sample_all(&self, gpus: Vec<u32>) -> (Arc<Samples>, bool) {
-        let (answer, answered) = oneshot::channel();
-        if self.0.send((gpus, answer)).await.is_err() {
+        let (reply, answered) = oneshot::channel();
+        if self.0.send((gpus, reply)).await.is_err() {
             return (Arc::default(), false);
         }
         answered.await.unwrap_or_default()
@@ -68,7 +68,7 @@ async fn serve(
 ) {
     let busy = BusyGpus::default();
     let mut last: Option<(Instant, Vec<u32>, Arc<Samples>)> = None;
-    while let Some((gpus, answer)) = questions.recv().await {
+    while let Some((gpus, reply)) = questions.recv().await {
         let cached = last
             .as_ref()
             .filter(|(at, of, _)| at.elapsed() < keep && *of == gpus);
@@ -80,7 +80,7 @@ async fn serve(
             (round, true)
         };
         // The receiver may be gone.
-        drop(answer.send(round));
+        drop(reply.send(round));
     }
 }
 
@@ -88,9 +88,9 @@ async fn serve(
 /// skipped until it responds: there are never more such threads than GPUs.
 async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &BusyGpus, limit: Duration) -> Samples {
     let (sender, mut receiver) = mpsc::unbounded_channel();
-    let (nvml, asked, busy) = (Arc::clone(nvml), gpus.to_vec(), Arc::clone(busy));
-    let ask = move || {
-        for gpu in asked {
+    let (nvml, queried, busy) = (Arc::clone(nvml), gpus.to_vec(), Arc::clone(busy));
+    let sample_all = move || {
+        for gpu in queried {
             if !lock(&busy).insert(gpu) {
                 continue;
             }
@@ -106,7 +106,7 @@ async fn measure(nvml: &Arc<dyn Nvml>, gpus: &[u32], busy: &BusyGpus, limit: Dur
         .map(|gpu| (*gpu, Err(MissingSample::TimedOut)))
         .collect();
     let thread = thread::Builder::new().name("nvml-sampler".to_owned());
-    if thread.spawn(ask).is_err() {
+    if thread.spawn(sample_all).is_err() {
         return round;
     }
     let deadline = Instant::now() + limit;

@@ -32,7 +32,7 @@ where
 {
     let steps = match read_state(driver, gpu).map(|cut| plan(&cut, wanted)) {
         Ok(Ok(steps)) => steps,
-        Ok(Err(refusal)) => return Outcome::Skipped(refusal),
+        Ok(Err(plan_error)) => return Outcome::Skipped(plan_error),
         Err(error) => {
             return Outcome::Failed {
                 completed: Vec::new(),
@@ -89,13 +89,13 @@ fn to_plan_instance(instance: &GpuInstance) -> Instance {
     let takes_all = instance
         .compute
         .iter()
-        .filter(|part| part.slices == instance.slices);
+        .filter(|compute_instance| compute_instance.slices == instance.slices);
     let count = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
     Instance {
         id: instance.id,
         profile: Some(instance.profile.clone()),
         // A start that no GPU has matches no configured MIG device.
-        start: u8::try_from(instance.place.0).unwrap_or(u8::MAX),
+        start: u8::try_from(instance.placement.0).unwrap_or(u8::MAX),
         full_compute_instances: count(takes_all.count()),
         compute_instances: count(instance.compute.len()),
     }
@@ -112,8 +112,8 @@ where
         MigStep::DeleteInstance { id, .. } => {
             let instances = driver.gpu_instances(gpu)?;
             let found = instances.into_iter().find(|instance| instance.id == *id);
-            for part in found.into_iter().flat_map(|instance| instance.compute) {
-                driver.destroy_compute_instance(gpu, *id, part.id)?;
+            for compute_instance in found.into_iter().flat_map(|instance| instance.compute) {
+                driver.destroy_compute_instance(gpu, *id, compute_instance.id)?;
             }
             driver.destroy_gpu_instance(gpu, *id)?;
             Ok(true)
@@ -123,8 +123,8 @@ where
             Ok(true)
         }
         MigStep::CreateInstance(slice) => {
-            let place = (u32::from(slice.start), u32::from(slice.size));
-            let id = driver.create_gpu_instance(gpu, &slice.profile, place)?;
+            let placement = (u32::from(slice.start), u32::from(slice.size));
+            let id = driver.create_gpu_instance(gpu, &slice.profile, placement)?;
             create_full_compute_instance(driver, gpu, id)?;
             Ok(true)
         }

@@ -215,12 +215,12 @@ mod tests {
     });
 
     fn mig_slices(slices: &[(&str, u8, u8)]) -> Vec<MigSlice> {
-        let slice = |&(profile, start, size): &(&str, u8, u8)| MigSlice {
+        let mig_slice = |&(profile, start, size): &(&str, u8, u8)| MigSlice {
             profile: profile.to_owned(),
             start,
             size,
         };
-        slices.iter().map(slice).collect()
+        slices.iter().map(mig_slice).collect()
     }
 
     fn instance(id: u32, profile: &str, start: u8) -> Instance {

@@ -52,7 +52,7 @@ pub async fn run(control: &ControlDaemon, shutdown: impl Future<Output = ()>) ->
     let mut wait = BACKOFF.0;
     loop {
         remove_ready_file(ready)?;
-        let begin = tokio::time::Instant::now();
+        let start = tokio::time::Instant::now();
         let mut child = control.start()?;
         let outcome = tokio::select! {
             outcome = control.serve(&mut child) => outcome,
@@ -62,12 +62,12 @@ pub async fn run(control: &ControlDaemon, shutdown: impl Future<Output = ()>) ->
             }
         };
         remove_ready_file(ready)?;
-        if let Err(trouble) = outcome {
-            error!("restarting the MPS control daemon in {wait:?}: {trouble:#}");
+        if let Err(error) = outcome {
+            error!("restarting the MPS control daemon in {wait:?}: {error:#}");
         }
         // A hanging daemon must end before the next one starts.
         let _ = child.kill().await;
-        if begin.elapsed() > STABLE_AFTER {
+        if start.elapsed() > STABLE_AFTER {
             wait = BACKOFF.0;
         }
         tokio::select! {
@@ -98,11 +98,11 @@ impl ControlDaemon {
     /// Waits until the daemon responds, then sets the limits.
     async fn wait_and_configure(&self) -> Result<()> {
         let mut pause = Duration::from_millis(20);
-        while let Err(trouble) = self
+        while let Err(error) = self
             .send_command("get_default_active_thread_percentage")
             .await
         {
-            tracing::debug!("the MPS control daemon is not ready yet: {trouble:#}");
+            tracing::debug!("the MPS control daemon is not ready yet: {error:#}");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
@@ -145,8 +145,8 @@ impl ControlDaemon {
     }
 
     async fn shut_down(&self, mut child: Child) -> Result<()> {
-        if let Err(trouble) = self.send_command("quit").await {
-            warn!("the MPS control daemon does not accept `quit`: {trouble:#}");
+        if let Err(error) = self.send_command("quit").await {
+            warn!("the MPS control daemon does not accept `quit`: {error:#}");
         }
         if tokio::time::timeout(SHUTDOWN_TIMEOUT, child.wait())
             .await
@@ -190,8 +190,7 @@ mod tests {
 
     use super::*;
 
-    /// A control daemon for tests: `-f` runs until `quit`, a client without arguments sends
-    /// one command to it.
+    /// A fake control daemon: `-f` runs until it receives `quit`; without arguments it forwards one command.
     const PROGRAM: &str = r#"#!/bin/sh
 pipe=$CUDA_MPS_PIPE_DIRECTORY
 if [ "$1" = -f ]; then
@@ -220,14 +219,14 @@ case $line in quit) rm "$pipe/alive" ;; esac
         }
     }
 
-    async fn wait_until(mut what: impl FnMut() -> bool) {
+    async fn wait_until(mut condition: impl FnMut() -> bool) {
         let waiting = async {
-            while !what() {
+            while !condition() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
         let waited = tokio::time::timeout(Duration::from_secs(20), waiting).await;
-        waited.expect("it comes to pass within twenty seconds");
+        waited.expect("the condition is true within twenty seconds");
     }
 
     fn log(control: &ControlDaemon) -> Vec<String> {
@@ -246,11 +245,11 @@ case $line in quit) rm "$pipe/alive" ;; esac
         let running = control.clone();
         let task = tokio::spawn(async move { run(&running, async { drop(stopped.await) }).await });
         wait_until(|| control.folders.ready.exists()).await;
-        let told = [
+        let commands = [
             "start GPU-1,GPU-2",
             "set_default_active_thread_percentage 25",
         ];
-        assert_eq!(log(&control), told);
+        assert_eq!(log(&control), commands);
         stop.send(()).unwrap();
         task.await.unwrap().unwrap();
         assert!(!control.folders.ready.exists());

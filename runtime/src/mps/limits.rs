@@ -30,11 +30,11 @@ impl fmt::Display for LimitError {
         let Self {
             uuid,
             replicas,
-            max: most,
+            max,
         } = self;
         write!(
             f,
-            "{uuid} supports at most {most} MPS clients, not {replicas}: lower sharing.mps.replicas"
+            "{uuid} supports at most {max} MPS clients, not {replicas}: lower sharing.mps.replicas"
         )
     }
 }
@@ -43,32 +43,31 @@ impl std::error::Error for LimitError {}
 
 /// Returns the commands for the control daemon. Each client gets an equal part of the threads and of the memory of each
 /// GPU, or no limit if a container may have several replicas (`one_replica_per_container` is false). GPUs are numbered
-/// in the order of
-/// `CUDA_VISIBLE_DEVICES`.
+/// in the order of `CUDA_VISIBLE_DEVICES`.
 ///
 /// The maximum is 48 clients, or 16 below compute capability 7.5 (NVIDIA/k8s-device-plugin v0.20.0,
 /// `cmd/mps-control-daemon/mps`).
 pub fn limit_commands(
-    cards: &[SharedGpu],
+    shared_gpus: &[SharedGpu],
     replicas: u32,
     one_replica_per_container: bool,
 ) -> Result<Vec<String>, LimitError> {
     let replicas = replicas.max(1);
     let mut commands = Vec::new();
-    for (number, card) in cards.iter().enumerate() {
-        let most = if card.compute_capability >= (7, 5) {
+    for (number, shared_gpu) in shared_gpus.iter().enumerate() {
+        let max = if shared_gpu.compute_capability >= (7, 5) {
             48
         } else {
             16
         };
-        if replicas > most {
+        if replicas > max {
             return Err(LimitError {
-                uuid: card.uuid.clone(),
+                uuid: shared_gpu.uuid.clone(),
                 replicas,
-                max: most,
+                max,
             });
         }
-        if let Some(bytes) = card.memory_bytes {
+        if let Some(bytes) = shared_gpu.memory_bytes {
             let mib = (bytes / u64::from(replicas)) >> 20;
             commands.push(format!(
                 "set_default_device_pinned_mem_limit {number} {mib}M"
@@ -89,7 +88,7 @@ pub fn limit_commands(
 mod tests {
     use super::*;
 
-    fn card(compute_capability: (u32, u32)) -> SharedGpu {
+    fn shared_gpu(compute_capability: (u32, u32)) -> SharedGpu {
         SharedGpu {
             uuid: "GPU-1".to_owned(),
             memory_bytes: Some(16 << 30),
@@ -99,7 +98,7 @@ mod tests {
 
     #[test]
     fn clients_get_equal_limits() {
-        let commands = limit_commands(&[card((8, 9)), card((8, 9))], 4, true).unwrap();
+        let commands = limit_commands(&[shared_gpu((8, 9)), shared_gpu((8, 9))], 4, true).unwrap();
         assert_eq!(
             commands,
             [
@@ -112,20 +111,23 @@ mod tests {
 
     #[test]
     fn several_replicas_have_no_daemon_limits() {
-        assert_eq!(limit_commands(&[card((8, 9))], 4, false), Ok(Vec::new()));
-        assert!(limit_commands(&[card((8, 9))], 49, false).is_err());
+        assert_eq!(
+            limit_commands(&[shared_gpu((8, 9))], 4, false),
+            Ok(Vec::new())
+        );
+        assert!(limit_commands(&[shared_gpu((8, 9))], 49, false).is_err());
     }
 
     #[test]
     fn older_gpus_support_fewer_clients() {
-        assert!(limit_commands(&[card((7, 0))], 16, true).is_ok());
-        let error = limit_commands(&[card((7, 0))], 17, true).unwrap_err();
+        assert!(limit_commands(&[shared_gpu((7, 0))], 16, true).is_ok());
+        let error = limit_commands(&[shared_gpu((7, 0))], 17, true).unwrap_err();
         assert!(
             error
                 .to_string()
                 .contains("GPU-1 supports at most 16 MPS clients, not 17")
         );
-        assert!(limit_commands(&[card((7, 5))], 48, true).is_ok());
-        assert!(limit_commands(&[card((9, 0))], 49, true).is_err());
+        assert!(limit_commands(&[shared_gpu((7, 5))], 48, true).is_ok());
+        assert!(limit_commands(&[shared_gpu((9, 0))], 49, true).is_err());
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::{Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, Sample, Watch};
 
-/// Stands for the current driver, so that occasional users do not need to handle its absence.
+/// A handle of the current driver, for callers that do not handle its absence.
 #[derive(Clone, Default)]
 pub struct DriverHandle {
     driver: Arc<Mutex<Option<Arc<dyn Nvml>>>>,

@@ -59,7 +59,7 @@ pub struct GpuInstance {
     /// Compute slices.
     pub slices: u32,
     /// Its placement, in memory slices: start and size.
-    pub place: (u32, u32),
+    pub placement: (u32, u32),
     /// Its compute instances, by ID.
     pub compute: Vec<ComputeInstance>,
 }

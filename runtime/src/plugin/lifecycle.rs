@@ -122,7 +122,7 @@ impl ResourcePlugin {
         resource: &str,
         number: u64,
         setup: &Setup,
-        news: mpsc::UnboundedSender<TaskMessage>,
+        messages: mpsc::UnboundedSender<TaskMessage>,
     ) -> Self {
         let (ending, ended) = watch::channel(StopSignal::KeepRunning);
         let (listening, listeners) = watch::channel(0);
@@ -138,7 +138,7 @@ impl ResourcePlugin {
         tokio::spawn(notify_on_disconnect(
             listeners.clone(),
             number,
-            news.clone(),
+            messages.clone(),
         ));
         Self {
             number,
@@ -155,7 +155,7 @@ impl ResourcePlugin {
             client_absence: ClientAbsence::for_instance(0),
             reported_registered: false,
             events: setup.events.clone(),
-            messages: news,
+            messages,
         }
     }
 
@@ -244,17 +244,20 @@ impl ResourcePlugin {
                 None
             }
             Err(error) => {
-                let why = format!("{}: {error}", path.display());
-                if self.bind_error.as_ref() == Some(&why) {
-                    tracing::debug!(resource = self.resource, "still cannot listen on {why}");
+                let reason = format!("{}: {error}", path.display());
+                if self.bind_error.as_ref() == Some(&reason) {
+                    tracing::debug!(resource = self.resource, "still cannot listen on {reason}");
                 } else {
-                    tracing::warn!(resource = self.resource, "cannot listen on {why}; retrying");
-                    self.bind_error = Some(why.clone());
+                    tracing::warn!(
+                        resource = self.resource,
+                        "cannot listen on {reason}; retrying"
+                    );
+                    self.bind_error = Some(reason.clone());
                 }
                 self.socket = SocketPlacement::NotBound;
                 self.send_event(PluginEvent::NotBound {
                     resource: self.resource.clone(),
-                    error: why,
+                    error: reason,
                 });
                 Some(Instant::now() + BIND_RETRY_DELAY)
             }
@@ -274,11 +277,11 @@ impl ResourcePlugin {
             }
             _ => {}
         }
-        let (news, plugin) = (self.messages.clone(), self.number);
+        let (messages, plugin) = (self.messages.clone(), self.number);
         let report = move |attempt| {
-            let what = TaskMessageKind::Registration(life.number, attempt);
+            let kind = TaskMessageKind::Registration(life.number, attempt);
             // The receiver is gone during shutdown.
-            let _ = news.send(TaskMessage { plugin, kind: what });
+            let _ = messages.send(TaskMessage { plugin, kind });
         };
         let socket = self.folder.join(KUBELET_SOCKET);
         let (resource, endpoint) = (self.resource.clone(), self.endpoint.clone());
@@ -330,8 +333,8 @@ impl ResourcePlugin {
     }
 
     /// Processes a message of a task; `reconcile` applies the consequences.
-    pub(super) fn process_message(&mut self, what: TaskMessageKind) {
-        match what {
+    pub(super) fn process_message(&mut self, kind: TaskMessageKind) {
+        match kind {
             TaskMessageKind::Registration(life, attempt) => {
                 // Messages of an abandoned attempt may still arrive.
                 let is_current = |running: u64| running == life;
@@ -349,11 +352,11 @@ impl ResourcePlugin {
                             kubelet_instance: life,
                         });
                     }
-                    RegistrationAttempt::Rejected(why) => {
-                        tracing::warn!(resource, "registration with the kubelet failed: {why}");
+                    RegistrationAttempt::Rejected(reason) => {
+                        tracing::warn!(resource, "registration with the kubelet failed: {reason}");
                         self.send_event(PluginEvent::NotRegistered {
                             resource,
-                            error: why,
+                            error: reason,
                         });
                     }
                 }
@@ -424,7 +427,7 @@ async fn serve(
 async fn notify_on_disconnect(
     mut listeners: watch::Receiver<usize>,
     plugin: u64,
-    news: mpsc::UnboundedSender<TaskMessage>,
+    messages: mpsc::UnboundedSender<TaskMessage>,
 ) {
     while listeners.wait_for(|listeners| *listeners > 0).await.is_ok() {
         if listeners
@@ -434,8 +437,8 @@ async fn notify_on_disconnect(
         {
             return;
         }
-        let what = TaskMessageKind::LastClientGone;
-        if news.send(TaskMessage { plugin, kind: what }).is_err() {
+        let kind = TaskMessageKind::LastClientGone;
+        if messages.send(TaskMessage { plugin, kind }).is_err() {
             return;
         }
     }

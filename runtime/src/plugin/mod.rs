@@ -157,12 +157,12 @@ impl Plugins {
     pub fn start(setup: Setup) -> Self {
         let (stop, stopped) = watch::channel(false);
         let watch = FolderWatch::start(&setup.folder);
-        let (news_sender, news) = mpsc::unbounded_channel();
+        let (sender, messages) = mpsc::unbounded_channel();
         let set = PluginSet {
             setup,
             watch,
-            messages: news,
-            message_sender: news_sender,
+            messages,
+            message_sender: sender,
             plugins: BTreeMap::new(),
             created_count: 0,
             missing_kubelet: None,
@@ -212,7 +212,7 @@ impl PluginSet {
                 _ = stopped.changed() => break,
                 changed = self.setup.state.changed() => if changed.is_err() { break },
                 changed = self.watch.folder.changed() => if changed.is_err() { break },
-                Some(news) = self.messages.recv() => self.process_message(news),
+                Some(message) = self.messages.recv() => self.process_message(message),
                 () = sleep_until(next_check.unwrap_or_else(Instant::now)), if next_check.is_some() => {}
             }
         }
@@ -240,16 +240,16 @@ impl PluginSet {
             // A missing receiver is no reason to stop.
             let _ = self.setup.events.send(PluginEvent::Closed { resource });
         }
-        for offer in &state.advertised_resources {
-            if !self.plugins.contains_key(&offer.resource) {
+        for resource in &state.advertised_resources {
+            if !self.plugins.contains_key(&resource.resource) {
                 self.created_count += 1;
                 let plugin = ResourcePlugin::new(
-                    &offer.resource,
+                    &resource.resource,
                     self.created_count,
                     &self.setup,
                     self.message_sender.clone(),
                 );
-                self.plugins.insert(offer.resource.clone(), plugin);
+                self.plugins.insert(resource.resource.clone(), plugin);
             }
         }
         self.log_missing_kubelet(folder);
@@ -287,13 +287,13 @@ impl PluginSet {
     }
 
     /// Processes a message. Messages of closed plugins are ignored.
-    fn process_message(&mut self, news: TaskMessage) {
+    fn process_message(&mut self, message: TaskMessage) {
         if let Some(plugin) = self
             .plugins
             .values_mut()
-            .find(|it| it.has_number(news.plugin))
+            .find(|it| it.has_number(message.plugin))
         {
-            plugin.process_message(news.kind);
+            plugin.process_message(message.kind);
         }
     }
 }

@@ -60,24 +60,26 @@ pub(super) struct Service {
 
 /// Returns the device list of a resource; empty if the node does not advertise it.
 pub fn device_list(state: &State, resource: &str) -> Vec<Device> {
-    let shares = state
+    let devices = state
         .advertised_resource(resource)
-        .map(|offer| offer.shares.iter())
+        .map(|resource| resource.devices.iter())
         .unwrap_or_default();
-    shares.map(|share| to_kubelet_api(state, share)).collect()
+    devices
+        .map(|device| to_kubelet_api(state, device))
+        .collect()
 }
 
-fn to_kubelet_api(state: &State, share: &KubeletDevice) -> Device {
-    let health = match state.unhealthy_reason(share) {
+fn to_kubelet_api(state: &State, device: &KubeletDevice) -> Device {
+    let health = match state.unhealthy_reason(device) {
         None => HEALTHY,
         Some(_) => UNHEALTHY,
     };
     // Without a known NUMA node, no topology hint is sent: node 0 would be wrong.
-    let topology = share.numa.map(|numa| TopologyInfo {
+    let topology = device.numa.map(|numa| TopologyInfo {
         nodes: vec![NumaNode { id: numa.into() }],
     });
     Device {
-        id: share.id.clone(),
+        id: device.id.clone(),
         health: health.to_owned(),
         topology,
     }
@@ -135,15 +137,15 @@ impl DevicePlugin for Service {
         &self,
         request: Request<AllocateRequest>,
     ) -> Result<Response<AllocateResponse>, Status> {
-        let answer = self.allocate_all(&request.into_inner());
-        if let Err(status) = &answer {
+        let result = self.allocate_all(&request.into_inner());
+        if let Err(status) = &result {
             tracing::warn!(
                 resource = &*self.resource,
                 "allocation refused: {}",
                 status.message()
             );
         }
-        answer.map(Response::new)
+        result.map(Response::new)
     }
 
     async fn pre_start_container(

@@ -21,35 +21,35 @@ pub fn preferred_devices(
     must_include: &[String],
     size: usize,
 ) -> Vec<String> {
-    let shares = advertised
-        .shares
+    let devices = advertised
+        .devices
         .iter()
-        .map(|share| (share.id.as_str(), share));
-    let shares: BTreeMap<&str, &KubeletDevice> = shares.collect();
+        .map(|device| (device.id.as_str(), device));
+    let devices: BTreeMap<&str, &KubeletDevice> = devices.collect();
     let mut included = BTreeSet::new();
     let mut selected: Vec<&KubeletDevice> = must_include
         .iter()
-        .filter_map(|id| shares.get(id.as_str()).copied())
-        .filter(|share| included.insert(share.id.as_str()))
+        .filter_map(|id| devices.get(id.as_str()).copied())
+        .filter(|device| included.insert(device.id.as_str()))
         .take(size)
         .collect();
 
     let available: BTreeSet<&str> = available.iter().map(String::as_str).collect();
-    let free = |share: &&KubeletDevice| {
-        available.contains(share.id.as_str()) && !included.contains(share.id.as_str())
+    let free = |device: &&KubeletDevice| {
+        available.contains(device.id.as_str()) && !included.contains(device.id.as_str())
     };
     let (healthy, unhealthy): (Vec<&KubeletDevice>, Vec<&KubeletDevice>) = advertised
-        .shares
+        .devices
         .iter()
         .filter(free)
-        .partition(|share| state.unhealthy_reason(share).is_none());
+        .partition(|device| state.unhealthy_reason(device).is_none());
 
-    let whole = has_full_gpus_only(state, advertised);
+    let only_full_gpus = has_full_gpus_only(state, advertised);
     for candidates in [healthy, unhealthy] {
         let wanted = size - selected.len();
         let chosen = if candidates.len() <= wanted {
             candidates
-        } else if whole {
+        } else if only_full_gpus {
             topology::choose(&state.inventory.topology, &selected, &candidates, wanted)
         } else {
             let users = allocated_per_gpu(advertised, &available);
@@ -58,18 +58,21 @@ pub fn preferred_devices(
         };
         selected.extend(chosen);
     }
-    selected.into_iter().map(|share| share.id.clone()).collect()
+    selected
+        .into_iter()
+        .map(|device| device.id.clone())
+        .collect()
 }
 
 /// Whether every device is a full GPU.
 fn has_full_gpus_only(state: &State, advertised: &AdvertisedResource) -> bool {
-    let slice = |share: &KubeletDevice| {
+    let is_mig_device = |device: &KubeletDevice| {
         matches!(
-            state.inventory.physical_device(&share.part),
+            state.inventory.physical_device(&device.physical_device),
             Some(PhysicalDevice::MigDevice(..))
         )
     };
-    advertised.replicas == 1 && !advertised.shares.iter().any(slice)
+    advertised.replicas == 1 && !advertised.devices.iter().any(is_mig_device)
 }
 
 /// Returns the number of allocated devices of each GPU.
@@ -78,9 +81,9 @@ fn allocated_per_gpu(
     available: &BTreeSet<&str>,
 ) -> BTreeMap<u32, usize> {
     let mut users = BTreeMap::new();
-    for share in &advertised.shares {
-        let taken = !available.contains(share.id.as_str());
-        *users.entry(share.gpu).or_default() += usize::from(taken);
+    for device in &advertised.devices {
+        let is_taken = !available.contains(device.id.as_str());
+        *users.entry(device.gpu).or_default() += usize::from(is_taken);
     }
     users
 }

@@ -20,38 +20,38 @@ pub(super) fn choose<'s>(
     wanted: usize,
 ) -> Vec<&'s KubeletDevice> {
     let mut open: BTreeMap<u32, VecDeque<usize>> = BTreeMap::new();
-    for (place, share) in candidates.iter().enumerate() {
-        open.entry(share.gpu).or_default().push_back(place);
+    for (index, device) in candidates.iter().enumerate() {
+        open.entry(device.gpu).or_default().push_back(index);
     }
     let mut own_per_gpu: BTreeMap<u32, usize> = BTreeMap::new();
     let mut numas = BTreeSet::new();
-    for share in taken {
-        *own_per_gpu.entry(share.gpu).or_default() += 1;
-        numas.insert(share.numa);
+    for device in taken {
+        *own_per_gpu.entry(device.gpu).or_default() += 1;
+        numas.insert(device.numa);
     }
 
     let mut chosen = Vec::with_capacity(wanted);
     while chosen.len() < wanted {
-        let rank = |(gpu, places): (&u32, &VecDeque<usize>)| {
-            let place = *places.front()?;
+        let rank = |(gpu, indexes): (&u32, &VecDeque<usize>)| {
+            let index = *indexes.front()?;
             let own_count = own_per_gpu.get(gpu).copied().unwrap_or_default();
             let users = users.get(gpu).copied().unwrap_or_default();
             let order = match placement {
                 SharePlacement::Distributed => (own_count, users),
                 SharePlacement::Packed => (usize::MAX - users - own_count, own_count),
             };
-            Some((order, !numas.contains(&candidates[place].numa), *gpu))
+            Some((order, !numas.contains(&candidates[index].numa), *gpu))
         };
         let Some((.., gpu)) = open.iter().filter_map(rank).min() else {
             break;
         };
-        let Some(place) = open.get_mut(&gpu).and_then(VecDeque::pop_front) else {
+        let Some(index) = open.get_mut(&gpu).and_then(VecDeque::pop_front) else {
             break;
         };
         *own_per_gpu.entry(gpu).or_default() += 1;
-        numas.insert(candidates[place].numa);
-        chosen.push(place);
+        numas.insert(candidates[index].numa);
+        chosen.push(index);
     }
     chosen.sort_unstable();
-    chosen.into_iter().map(|place| candidates[place]).collect()
+    chosen.into_iter().map(|index| candidates[index]).collect()
 }

@@ -1,4 +1,4 @@
-//! Tests of which devices are preferred.
+//! Tests of the preferred devices.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const CONFIG: &str = r#"{
 }"#;
 
 fn state(inventory: Inventory, sharing: NodeSharing) -> State {
-    let mut config = config::parse(CONFIG).expect("it is a configuration");
+    let mut config = config::parse(CONFIG).expect("the configuration is valid");
     config.sharing = sharing;
     State {
         advertised_resources: advertised_resources(&inventory, &config.sharing),
@@ -57,42 +57,42 @@ fn shared_state(words: &str, replicas: u32, placement: SharePlacement) -> State 
     state
 }
 
-fn ids(offer: &AdvertisedResource, places: &[usize]) -> Vec<String> {
-    places
+fn ids(resource: &AdvertisedResource, positions: &[usize]) -> Vec<String> {
+    positions
         .iter()
-        .map(|place| offer.shares[*place].id.clone())
+        .map(|position| resource.devices[*position].id.clone())
         .collect()
 }
 
-/// What is preferred, by places in the first offer.
+/// Returns the preferred devices by their positions in the first resource.
 fn preferred_positions(
     state: &State,
     available: &[usize],
     must_include: &[usize],
     size: usize,
 ) -> Vec<usize> {
-    let offer = &state.advertised_resources[0];
-    let answer = preferred_devices(
+    let resource = &state.advertised_resources[0];
+    let chosen = preferred_devices(
         state,
-        offer,
-        &ids(offer, available),
-        &ids(offer, must_include),
+        resource,
+        &ids(resource, available),
+        &ids(resource, must_include),
         size,
     );
-    let place = |id: &String| offer.shares.iter().position(|share| share.id == *id);
-    answer
+    let position = |id: &String| resource.devices.iter().position(|share| share.id == *id);
+    chosen
         .iter()
-        .map(|id| place(id).expect("a known device"))
+        .map(|id| position(id).expect("a known device"))
         .collect()
 }
 
 const ALL: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
-/// The board of a DGX-1: each half is a ring of its own with one or two links a pair, and four pairs cross over.
+/// The board of a DGX-1: each half is a ring with one or two links per pair, and four pairs connect the halves.
 #[test]
 fn best_linked_gpus_are_chosen() {
     let v100 = full_gpu_state("v100-sxm2-16gbx8");
-    // Two links each have 0-3, 1-2, 2-3, and the same above; only 2-3 and 6-7 are on one PCI switch as well.
+    // 0-3, 1-2, 2-3 and the same pairs of the other half have two links. Of these, 2-3 and 6-7 share a PCI switch.
     assert_eq!(preferred_positions(&v100, &ALL, &[], 2), [2, 3]);
     assert_eq!(preferred_positions(&v100, &ALL, &[], 4), [0, 1, 2, 3]);
     assert_eq!(preferred_positions(&v100, &[0, 1, 5, 6, 7], &[], 2), [6, 7]);
@@ -113,7 +113,7 @@ fn switched_gpus_stay_on_one_processor() {
     assert_eq!(preferred_positions(&h100, &[1, 4, 5], &[], 2), [4, 5]);
 }
 
-/// The rest of a request is what the next has to choose from.
+/// The remaining GPUs should serve the next request well.
 #[test]
 fn single_gpu_does_not_split_a_pair() {
     let l4 = full_gpu_state("l4x4");
@@ -143,16 +143,16 @@ fn request_for_all_returns_all() {
 #[test]
 fn unknown_ids_are_skipped() {
     let h100 = full_gpu_state("h100x8");
-    let offer = &h100.advertised_resources[0];
-    let strange = vec!["GPU-strange".to_owned(), offer.shares[4].id.clone()];
-    let twice = [strange.clone(), strange.clone()].concat();
+    let resource = &h100.advertised_resources[0];
+    let ids = vec!["GPU-unknown".to_owned(), resource.devices[4].id.clone()];
+    let repeated = [ids.clone(), ids.clone()].concat();
     assert_eq!(
-        preferred_devices(&h100, offer, &twice, &strange, 2),
-        strange[1..]
+        preferred_devices(&h100, resource, &repeated, &ids, 2),
+        ids[1..]
     );
     assert_eq!(
-        preferred_devices(&h100, offer, &twice, &twice, usize::MAX),
-        strange[1..]
+        preferred_devices(&h100, resource, &repeated, &repeated, usize::MAX),
+        ids[1..]
     );
     assert_eq!(preferred_positions(&h100, &[1], &[2, 3, 4], 2), [2, 3]);
 }
@@ -160,24 +160,28 @@ fn unknown_ids_are_skipped() {
 #[test]
 fn unhealthy_devices_are_last() {
     let mut v100 = full_gpu_state("v100-sxm2-16gbx8");
-    for place in [0, 1] {
-        let id = v100.advertised_resources[0].shares[place].part.clone();
+    for position in [0, 1] {
+        let id = v100.advertised_resources[0].devices[position]
+            .physical_device
+            .clone();
         v100.unhealthy.insert(id, "XID 79".to_owned());
     }
     assert_eq!(preferred_positions(&v100, &[0, 1, 2, 4, 5], &[], 2), [4, 5]);
     assert_eq!(
         preferred_positions(&v100, &[0, 1, 2], &[], 2),
         [2, 1],
-        "1 is joined twice with 2, 0 once"
+        "1 and 2 have two links, 0 and 2 have one"
     );
     assert_eq!(preferred_positions(&v100, &[0, 1, 2], &[0], 2), [0, 2]);
     let mut l4 = shared_state("l4x2", 2, SharePlacement::Distributed);
-    let id = l4.advertised_resources[0].shares[0].part.clone();
+    let id = l4.advertised_resources[0].devices[0]
+        .physical_device
+        .clone();
     l4.unhealthy.insert(id, "XID 79".to_owned());
     assert_eq!(preferred_positions(&l4, &[0, 1, 2, 3], &[], 2), [2, 3]);
 }
 
-/// NVIDIA's plugin fails for every pod once a GPU is lost (NVIDIA/k8s-device-plugin#2038).
+/// NVIDIA's plugin fails for every pod if a GPU is lost (NVIDIA/k8s-device-plugin#2038).
 #[test]
 fn lost_gpu_does_not_affect_the_choice() {
     let mut machine = inventory("v100-sxm2-16gbx8");
@@ -203,16 +207,16 @@ fn replicas_are_distributed() {
     assert_eq!(
         preferred_positions(&l4, &all[1..], &[], 1),
         [4],
-        "GPU 0 has a user"
+        "a container uses GPU 0"
     );
     assert_eq!(preferred_positions(&l4, &all, &[], 3), [0, 4, 8]);
     assert_eq!(
         preferred_positions(&l4, &all, &[8], 2),
         [8, 12],
-        "on one NUMA node"
+        "both are on one NUMA node"
     );
     assert_eq!(preferred_positions(&l4, &all, &[], 6), [0, 1, 4, 5, 8, 12]);
-    // Different GPUs for one container, even where the second is busier than two of the first would be.
+    // A container gets different GPUs, even if the second one has more users.
     assert_eq!(preferred_positions(&l4, &[0, 1, 2, 3, 7], &[], 2), [0, 7]);
 }
 
@@ -224,7 +228,7 @@ fn replicas_are_packed() {
     assert_eq!(
         preferred_positions(&l4, &[0, 1, 2, 3, 4, 5, 9, 10, 11], &[], 1),
         [4],
-        "two users"
+        "two containers use GPU 1"
     );
     assert_eq!(
         preferred_positions(&l4, &[0, 1, 2, 3, 4, 9, 10, 11], &[], 3),
@@ -243,7 +247,7 @@ fn mig_devices_are_from_different_gpus() {
     assert_eq!(preferred_positions(&state, &all[..7], &[], 2), [0, 1]);
 }
 
-/// NVIDIA's plugin takes 36 s for three of 16 (measured with v0.20.0). The bound only tells a hang.
+/// NVIDIA's plugin needs 36 s to choose three of 16 GPUs (measured with v0.20.0). The limit only detects a hang.
 #[test]
 fn large_nodes_are_fast() {
     let start = Instant::now();
@@ -264,14 +268,15 @@ fn large_nodes_are_fast() {
     assert!(start.elapsed() < Duration::from_secs(30));
 }
 
-/// Beyond 16 GPUs not every set is looked at, but what belongs together is found.
+/// With more than 16 GPUs, the search is not exhaustive, but it finds the GPUs of a board.
 #[test]
 fn greedy_search_finds_boards() {
     let v100 = full_gpu_state("v100-sxm2-16gbx24");
     let available: Vec<_> = (3..24).collect();
     let four = preferred_positions(&v100, &available, &[], 4);
     let best = preferred_positions(&full_gpu_state("v100-sxm2-16gbx8"), &ALL, &[], 4);
-    let score = |places: &[usize], state: &State| total_score(&state.inventory.topology, places);
+    let score =
+        |positions: &[usize], state: &State| total_score(&state.inventory.topology, positions);
     let (found, known) = (
         score(&four, &v100),
         score(&best, &full_gpu_state("v100-sxm2-16gbx8")),
@@ -280,11 +285,11 @@ fn greedy_search_finds_boards() {
 }
 
 /// The sum of the scores of all pairs.
-fn total_score(topology: &Topology, places: &[usize]) -> u64 {
-    let index = |place: usize| u32::try_from(place).expect("few GPUs");
+fn total_score(topology: &Topology, positions: &[usize]) -> u64 {
+    let index = |position: usize| u32::try_from(position).expect("few GPUs");
     let mut sum = 0;
-    for (at, one) in places.iter().enumerate() {
-        for other in &places[at + 1..] {
+    for (at, one) in positions.iter().enumerate() {
+        for other in &positions[at + 1..] {
             sum += topology.link(index(*one), index(*other)).score();
         }
     }
@@ -293,14 +298,14 @@ fn total_score(topology: &Topology, places: &[usize]) -> u64 {
 
 /// All sets of this size.
 fn subsets(from: &[usize], size: usize) -> Vec<Vec<usize>> {
-    let Some((first, rest)) = from.split_first() else {
+    let Some((first, remaining)) = from.split_first() else {
         return if size == 0 { vec![vec![]] } else { vec![] };
     };
-    let mut sets = subsets(rest, size);
+    let mut sets = subsets(remaining, size);
     if size > 0 {
-        for mut with in self::subsets(rest, size - 1) {
-            with.insert(0, *first);
-            sets.push(with);
+        for mut set in self::subsets(remaining, size - 1) {
+            set.insert(0, *first);
+            sets.push(set);
         }
     }
     sets
@@ -331,7 +336,7 @@ fn any_node() -> impl Strategy<Value = State> {
     })
 }
 
-/// A node with replicas, and how they are to be placed.
+/// A node with replicas and a placement setting.
 fn any_sharing() -> impl Strategy<Value = State> {
     let placement = prop_oneof![
         Just(SharePlacement::Distributed),
@@ -342,12 +347,12 @@ fn any_sharing() -> impl Strategy<Value = State> {
     })
 }
 
-/// A node with a question: what is available, what must be included, what is not well, and how many are wanted.
+/// A node with up to two unhealthy GPUs, the available devices, the devices to include, and the requested number.
 fn any_request(
     node: impl Strategy<Value = State>,
 ) -> impl Strategy<Value = (State, Vec<usize>, Vec<usize>, usize)> {
     node.prop_flat_map(|state| {
-        let all: Vec<usize> = (0..state.advertised_resources[0].shares.len()).collect();
+        let all: Vec<usize> = (0..state.advertised_resources[0].devices.len()).collect();
         let count = all.len();
         (
             Just(state),
@@ -356,8 +361,10 @@ fn any_request(
         )
     })
     .prop_flat_map(|(mut state, available, unhealthy)| {
-        for place in unhealthy.iter().take(2) {
-            let id = state.advertised_resources[0].shares[*place].part.clone();
+        for position in unhealthy.iter().take(2) {
+            let id = state.advertised_resources[0].devices[*position]
+                .physical_device
+                .clone();
             state.unhealthy.insert(id, "XID 79".to_owned());
         }
         let count = available.len();
@@ -379,21 +386,22 @@ proptest! {
             any_request(any_sharing()).boxed(),
         ],
     ) {
-        let answer = preferred_positions(&state, &available, &must, size);
-        let set: BTreeSet<_> = answer.iter().copied().collect();
-        prop_assert_eq!(set.len(), answer.len());
-        prop_assert_eq!(answer.len(), size.min(available.len()));
+        let chosen = preferred_positions(&state, &available, &must, size);
+        let set: BTreeSet<_> = chosen.iter().copied().collect();
+        prop_assert_eq!(set.len(), chosen.len());
+        prop_assert_eq!(chosen.len(), size.min(available.len()));
         prop_assert!(set.is_subset(&available.iter().copied().collect()));
         let first = must.len().min(size);
-        prop_assert_eq!(&answer[..first], &must[..first]);
+        prop_assert_eq!(&chosen[..first], &must[..first]);
         let mut sorted = available.clone();
         sorted.sort_unstable();
-        prop_assert_eq!(preferred_positions(&state, &sorted, &must, size), &*answer);
+        prop_assert_eq!(preferred_positions(&state, &sorted, &must, size), &*chosen);
 
         // An unhealthy device is chosen only if all healthy devices are chosen.
-        let well = |place: &usize| state.unhealthy_reason(&state.advertised_resources[0].shares[*place]).is_none();
-        if answer.iter().skip(first).any(|place| !well(place)) {
-            prop_assert!(available.iter().filter(|it| well(it)).all(|it| set.contains(it)));
+        let shares = &state.advertised_resources[0].devices;
+        let is_healthy = |position: &usize| state.unhealthy_reason(&shares[*position]).is_none();
+        if chosen.iter().skip(first).any(|position| !is_healthy(position)) {
+            prop_assert!(available.iter().filter(|it| is_healthy(it)).all(|it| set.contains(it)));
         }
     }
 
@@ -404,26 +412,26 @@ proptest! {
         let mut state = state;
         state.unhealthy.clear();
         let topology = &state.inventory.topology;
-        let answer = preferred_positions(&state, &available, &must, size);
+        let chosen = preferred_positions(&state, &available, &must, size);
         let must: BTreeSet<_> = must.into_iter().take(size).collect();
         let mut others = subsets(&available, size);
-        others.retain(|set| must.iter().all(|place| set.contains(place)));
+        others.retain(|set| must.iter().all(|position| set.contains(position)));
         let best = others.iter().map(|set| total_score(topology, set)).max();
-        prop_assert!(best.is_none_or(|best| total_score(topology, &answer) == best));
+        prop_assert!(best.is_none_or(|best| total_score(topology, &chosen) == best));
 
-        // Of those that are as good, none leaves a better rest on as few NUMA nodes.
+        // No other set with this score and the same number of NUMA nodes leaves GPUs with a better score.
         let numas = |set: &[usize]| {
-            let numas: BTreeSet<_> = set.iter().map(|it| state.advertised_resources[0].shares[*it].numa).collect();
+            let numas: BTreeSet<_> = set.iter().map(|it| state.advertised_resources[0].devices[*it].numa).collect();
             numas.len()
         };
-        let rest = |set: &[usize]| {
-            let rest: Vec<_> = available.iter().copied().filter(|it| !set.contains(it)).collect();
-            total_score(topology, &rest)
+        let remaining = |set: &[usize]| {
+            let remaining: Vec<_> = available.iter().copied().filter(|it| !set.contains(it)).collect();
+            total_score(topology, &remaining)
         };
         for other in others.iter().filter(|set| Some(total_score(topology, set)) == best) {
-            prop_assert!(numas(&answer) <= numas(other));
-            if numas(&answer) == numas(other) {
-                prop_assert!(rest(&answer) >= rest(other), "{:?} {:?}", answer, other);
+            prop_assert!(numas(&chosen) <= numas(other));
+            if numas(&chosen) == numas(other) {
+                prop_assert!(remaining(&chosen) >= remaining(other), "{:?} {:?}", chosen, other);
             }
         }
     }
@@ -434,16 +442,16 @@ proptest! {
     ) {
         let mut state = state;
         state.unhealthy.clear();
-        let gpu = |place: &usize| state.advertised_resources[0].shares[*place].gpu;
-        let answer = preferred_positions(&state, &available, &[], size);
-        let gpus: BTreeSet<_> = answer.iter().map(gpu).collect();
+        let gpu = |position: &usize| state.advertised_resources[0].devices[*position].gpu;
+        let chosen = preferred_positions(&state, &available, &[], size);
+        let gpus: BTreeSet<_> = chosen.iter().map(gpu).collect();
         let free: BTreeSet<_> = available.iter().map(gpu).collect();
         match state.config.placement {
-            SharePlacement::Distributed => prop_assert_eq!(gpus.len(), answer.len().min(free.len())),
+            SharePlacement::Distributed => prop_assert_eq!(gpus.len(), chosen.len().min(free.len())),
             SharePlacement::Packed => {
-                // All but one of the GPUs that it is on are full.
+                // At most one of the GPUs still has available replicas.
                 let open = |gpu_of: &&u32| {
-                    available.iter().any(|it| gpu(it) == **gpu_of && !answer.contains(it))
+                    available.iter().any(|it| gpu(it) == **gpu_of && !chosen.contains(it))
                 };
                 prop_assert!(gpus.iter().filter(open).count() <= 1);
             }

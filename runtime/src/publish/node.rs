@@ -206,12 +206,14 @@ mod tests {
             assert_eq!(known.conditions.len(), 1);
             known.conditions[0].clone()
         };
-        let ill = |message: &str| HealthReport {
+        let unhealthy = |message: &str| HealthReport {
             healthy: false,
             reason: "GPUUnhealthy",
             message: message.to_owned(),
         };
-        node.update_condition(&ill("GPU 3: XID 79")).await.unwrap();
+        node.update_condition(&unhealthy("GPU 3: XID 79"))
+            .await
+            .unwrap();
         let first = condition();
         assert_eq!(
             (&first["type"], &first["status"]),
@@ -219,17 +221,17 @@ mod tests {
         );
         let long_ago = json!("2026-01-01T00:00:00Z");
         known.lock().unwrap().conditions[0]["lastTransitionTime"] = long_ago.clone();
-        node.update_condition(&ill("GPU 3 and 4: XID 79"))
+        node.update_condition(&unhealthy("GPU 3 and 4: XID 79"))
             .await
             .unwrap();
         assert_eq!(condition()["lastTransitionTime"], long_ago);
         assert_eq!(condition()["message"], "GPU 3 and 4: XID 79");
-        let well = HealthReport {
+        let healthy = HealthReport {
             healthy: true,
             reason: "GPUsHealthy",
-            message: "all 8 GPUs are well".to_owned(),
+            message: "all 8 GPUs are healthy".to_owned(),
         };
-        node.update_condition(&well).await.unwrap();
+        node.update_condition(&healthy).await.unwrap();
         assert_eq!(condition()["status"], "True");
         assert_ne!(condition()["lastTransitionTime"], long_ago);
     }
@@ -250,7 +252,7 @@ mod tests {
         assert_eq!(
             known.lock().unwrap().requests.len(),
             before + 1,
-            "nothing to take off, nothing to write"
+            "no taint to remove, so no write"
         );
     }
 

@@ -124,13 +124,13 @@ async fn reconcile(
         node.update_condition(&health_report).await?;
         published.health_report = Some(health_report);
     }
-    let offered = !state.advertised_resources.is_empty();
+    let has_resources = !state.advertised_resources.is_empty();
     let registered = state
         .advertised_resources
         .iter()
-        .all(|offer| status.registered.contains(&offer.resource));
+        .all(|resource| status.registered.contains(&resource.resource));
     match &state.config.startup_taint {
-        Some(key) if offered && registered => {
+        Some(key) if has_resources && registered => {
             if !published.is_untainted(key) {
                 if node.remove_taint(key).await? {
                     info!("removed the taint {key}: the node is ready for pods");
@@ -145,11 +145,12 @@ async fn reconcile(
 
 /// Creates events for changes of device health. A failed event is not retried: the condition has the same information.
 async fn create_events(node: &NodeClient, reaction: &Reaction) {
-    let fell = reaction.became_unhealthy.iter();
-    let fell = fell.map(|(part, cause)| (true, "GPUUnhealthy", format!("{part}: {cause}")));
+    let became_unhealthy = reaction.became_unhealthy.iter();
+    let became_unhealthy =
+        became_unhealthy.map(|(uuid, cause)| (true, "GPUUnhealthy", format!("{uuid}: {cause}")));
     let recovered = reaction.recovered.iter();
-    let recovered = recovered.map(|part| (false, "GPURecovered", format!("{part} recovered")));
-    for (warning, reason, message) in fell.chain(recovered) {
+    let recovered = recovered.map(|uuid| (false, "GPURecovered", format!("{uuid} recovered")));
+    for (warning, reason, message) in became_unhealthy.chain(recovered) {
         if let Err(error) = node.create_event(warning, reason, &message).await {
             debug!("cannot create an event: {error}");
         }
@@ -159,18 +160,18 @@ async fn create_events(node: &NodeClient, reaction: &Reaction) {
 /// Summarizes the health of the node's GPUs.
 fn health_report(state: &State, status: &Status) -> HealthReport {
     let count = state.inventory.gpus.len();
-    if let Some(trouble) = &status.driver_error {
+    if let Some(error) = &status.driver_error {
         return HealthReport {
             healthy: false,
             reason: "DriverMissing",
-            message: trouble.clone(),
+            message: error.clone(),
         };
     }
     if !state.unhealthy.is_empty() {
         let causes = state
             .unhealthy
             .iter()
-            .map(|(part, cause)| format!("{part}: {cause}"));
+            .map(|(uuid, cause)| format!("{uuid}: {cause}"));
         return HealthReport {
             healthy: false,
             reason: "GPUUnhealthy",

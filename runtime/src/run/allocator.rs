@@ -21,16 +21,16 @@ impl AllocationHandler for Allocator {
         advertised: &AdvertisedResource,
         ids: &[String],
     ) -> Result<ContainerAllocation, AllocationRejection> {
-        let begin = Instant::now();
-        let answer = allocate::allocate(state, advertised, ids);
-        let took = begin.elapsed();
-        answer
+        let start = Instant::now();
+        let result = allocate::allocate(state, advertised, ids);
+        let took = start.elapsed();
+        result
             .inspect(|_| self.metrics.record_allocation(&advertised.resource, took))
-            .map_err(|refusal| {
+            .map_err(|error| {
                 self.metrics
-                    .record_refusal(&advertised.resource, reason_label(&refusal), took);
-                let message = refusal.to_string();
-                match refusal {
+                    .record_refusal(&advertised.resource, reason_label(&error), took);
+                let message = error.to_string();
+                match error {
                     AllocationError::Unhealthy { .. }
                     | AllocationError::MissingCapability { .. } => {
                         AllocationRejection::Unusable(message)
@@ -51,20 +51,20 @@ impl AllocationHandler for Allocator {
         must_include: &[String],
         size: usize,
     ) -> Vec<String> {
-        let begin = Instant::now();
-        let answer = preferred::preferred_devices(state, advertised, available, must_include, size);
-        self.metrics.record_preferred_allocation(begin.elapsed());
-        answer
+        let start = Instant::now();
+        let chosen = preferred::preferred_devices(state, advertised, available, must_include, size);
+        self.metrics.record_preferred_allocation(start.elapsed());
+        chosen
     }
 }
 
 /// Returns the reason as the value of a metric label.
-fn reason_label(refusal: &AllocationError) -> &'static str {
-    match refusal {
+fn reason_label(error: &AllocationError) -> &'static str {
+    match error {
         AllocationError::Empty { .. } => "empty",
         AllocationError::Unknown { .. } => "unknown",
         AllocationError::Duplicate { .. } => "repeated",
-        AllocationError::Unhealthy { .. } => "unwell",
+        AllocationError::Unhealthy { .. } => "unhealthy",
         AllocationError::TooMany { .. } => "more_than_one",
         AllocationError::MissingCapability { .. } => "no_capability",
     }

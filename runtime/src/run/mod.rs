@@ -156,8 +156,8 @@ impl Daemon {
                 () = wiring::sleep_until(due) => continue,
             };
             match event {
-                Some(Event::Shutdown(why)) => {
-                    info!("shutting down: {why}");
+                Some(Event::Shutdown(reason)) => {
+                    info!("shutting down: {reason}");
                     return;
                 }
                 Some(event) => self.handle_event(event),
@@ -181,11 +181,11 @@ impl Daemon {
                 }
             }
             Event::Watch(report) => self.handle_watch_report(report),
-            Event::Probed(gpu, answer) => {
+            Event::Probed(gpu, result) => {
                 let now = self.elapsed_millis();
                 let reaction = self
                     .health
-                    .handle_response(&self.inventory, gpu, answer, now);
+                    .handle_response(&self.inventory, gpu, result, now);
                 self.apply_reaction(reaction);
             }
             Event::Config(Ok(config)) => self.apply_config(config),
@@ -197,8 +197,8 @@ impl Daemon {
             }
             Event::Plugin(event) => self.handle_plugin_event(event),
             Event::Rescan => self.scan_at = Some(Instant::now()),
-            Event::Liveness(answer) => {
-                let _ = answer.send(());
+            Event::Liveness(reply) => {
+                let _ = reply.send(());
             }
             Event::Shutdown(_) => {}
         }
@@ -230,12 +230,12 @@ impl Daemon {
 
     fn handle_open_failure(&mut self, error: &NvmlError) {
         self.schedule_open();
-        let trouble = Some(error.to_string());
-        if self.status.driver_error == trouble {
+        let message = Some(error.to_string());
+        if self.status.driver_error == message {
             debug!("still waiting for the driver: {error}");
         } else {
             warn!("waiting for the driver: {error}");
-            self.status.driver_error = trouble;
+            self.status.driver_error = message;
             self.publish_status();
         }
     }
@@ -350,11 +350,11 @@ impl Daemon {
         self.outputs
             .metrics
             .record_reaction(&reaction, self.health.monitoring());
-        for (part, cause) in &reaction.became_unhealthy {
-            error!("{part} is unhealthy: {cause}");
+        for (uuid, cause) in &reaction.became_unhealthy {
+            error!("{uuid} is unhealthy: {cause}");
         }
-        for part in &reaction.recovered {
-            info!("{part} recovered");
+        for uuid in &reaction.recovered {
+            info!("{uuid} recovered");
         }
         if reaction.rescan {
             let soon = Instant::now() + RESCAN_DELAY;
@@ -372,13 +372,13 @@ impl Daemon {
     /// Publishes a new state.
     fn publish(&mut self) {
         let mut unhealthy = self.health.unhealthy();
-        let trouble = match &self.status.driver_error {
-            Some(trouble) => Some(format!("the driver is unloaded: {trouble}")),
+        let error = match &self.status.driver_error {
+            Some(error) => Some(format!("the driver is unloaded: {error}")),
             None => (!self.mps_ready).then(|| "the MPS control daemon is not ready".to_owned()),
         };
-        if let Some(trouble) = trouble {
+        if let Some(error) = error {
             for gpu in &self.inventory.gpus {
-                unhealthy.entry(gpu.id()).or_insert_with(|| trouble.clone());
+                unhealthy.entry(gpu.id()).or_insert_with(|| error.clone());
             }
         }
         let mut state = State {
@@ -392,12 +392,12 @@ impl Daemon {
             unhealthy,
         };
         // The spec must contain every advertised device, even if another process deleted the file.
-        if let Err(trouble) = self.loader.write_specs(&state) {
-            error!("{trouble}");
+        if let Err(error) = self.loader.write_specs(&state) {
+            error!("{error}");
             // Without the spec, no container with these devices could start.
             for gpu in &state.inventory.gpus {
                 let unhealthy = state.unhealthy.entry(gpu.id());
-                unhealthy.or_insert_with(|| trouble.clone());
+                unhealthy.or_insert_with(|| error.clone());
             }
             let soon = Instant::now() + SPEC_RETRY_DELAY;
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
@@ -488,7 +488,7 @@ impl Daemon {
             return;
         };
         let advertised = device::advertised_resources(&self.inventory, &self.config.sharing);
-        let mut resources = advertised.iter().map(|offer| &offer.resource);
+        let mut resources = advertised.iter().map(|resource| &resource.resource);
         self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
         self.mps_at = Some(Instant::now() + MPS_CHECK_INTERVAL);
     }

@@ -19,8 +19,8 @@ pub(super) struct EventLoopProbes {
 
 impl Probes for EventLoopProbes {
     fn check_liveness(&self) -> BoxedFuture<()> {
-        let (answer, answered) = oneshot::channel();
-        let sent = self.events.send(Event::Liveness(answer));
+        let (reply, answered) = oneshot::channel();
+        let sent = self.events.send(Event::Liveness(reply));
         Box::pin(async move {
             if sent.is_err() || answered.await.is_err() {
                 // The event loop has ended.
@@ -31,8 +31,8 @@ impl Probes for EventLoopProbes {
 
     fn check_readiness(&self) -> Result<(), String> {
         let status = self.status.borrow();
-        if let Some(trouble) = &status.driver_error {
-            return Err(format!("waiting for the driver: {trouble}"));
+        if let Some(error) = &status.driver_error {
+            return Err(format!("waiting for the driver: {error}"));
         }
         if status.scans == 0 {
             return Err("GPU discovery has not finished yet".to_owned());
@@ -44,7 +44,7 @@ impl Probes for EventLoopProbes {
         let resources = state
             .advertised_resources
             .iter()
-            .map(|offer| offer.resource.as_str());
+            .map(|resource| resource.resource.as_str());
         let missing: Vec<_> = resources
             .filter(|resource| !status.registered.contains(*resource))
             .collect();

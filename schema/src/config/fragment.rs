@@ -135,13 +135,13 @@ impl<'de> Visitor<'de> for FragmentVisitor {
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Fragment, E> {
-        let whole = i64::try_from(value).map(Fragment::Integer);
-        whole.map_err(|_| E::custom(format!("the number {value} is too large")))
+        let integer = i64::try_from(value).map(Fragment::Integer);
+        integer.map_err(|_| E::custom(format!("the number {value} is too large")))
     }
 
     fn visit_i128<E: de::Error>(self, value: i128) -> Result<Fragment, E> {
-        let whole = i64::try_from(value).map(Fragment::Integer);
-        whole.map_err(|_| E::custom(format!("the number {value} is too large")))
+        let integer = i64::try_from(value).map(Fragment::Integer);
+        integer.map_err(|_| E::custom(format!("the number {value} is too large")))
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Fragment, E> {

@@ -222,7 +222,7 @@ impl Rdma {
     /// The settings of the adapters, independent of the link type.
     pub fn adapters(&self) -> &RdmaCards {
         match self {
-            Self::Infiniband(cards) | Self::Roce(cards) => cards,
+            Self::Infiniband(adapters) | Self::Roce(adapters) => adapters,
         }
     }
 }

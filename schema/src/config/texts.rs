@@ -239,12 +239,15 @@ impl<'a> Texts<'a> {
                 self.add_all(&member.user);
                 self.add_all(&member.service_account);
             }
-            for part in &team.namespace_quotas {
-                self.add(&part.namespace);
+            for namespace_quota in &team.namespace_quotas {
+                self.add(&namespace_quota.namespace);
             }
-            let parts = team.namespace_quotas.iter().map(|part| &part.quota);
+            let quotas = team
+                .namespace_quotas
+                .iter()
+                .map(|namespace_quota| &namespace_quota.quota);
             let team_quota = team.quota.iter().map(|quota| &quota.value);
-            for quota in team_quota.chain(parts).flat_map(|quota| &quota.gpus) {
+            for quota in team_quota.chain(quotas).flat_map(|quota| &quota.gpus) {
                 self.add(&quota.pool);
                 self.add_all(&quota.profile);
             }

@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn resource_names_follow_the_device_plugin() {
-        let card = &mig_tables::RTX_PRO_6000;
-        let resource = |name| card.profile(name).expect("a profile").resource_name();
+        let mig = &mig_tables::RTX_PRO_6000;
+        let resource = |name| mig.profile(name).expect("a profile").resource_name();
         assert_eq!(resource("1g.24gb"), "mig-1g.24gb");
         assert_eq!(resource("1g.24gb+me"), "mig-1g.24gb.me");
         assert_eq!(resource("2g.48gb+me.all"), "mig-2g.48gb.me.all");

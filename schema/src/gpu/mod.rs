@@ -170,7 +170,7 @@ impl GpuModel {
     pub fn supports_multi_node_nvlink(&self) -> bool {
         [&GB200_186GB, &GB300_279GB]
             .iter()
-            .any(|card| card.key == self.key)
+            .any(|model| model.key == self.key)
     }
 
     /// The maximum number of concurrent MPS clients per GPU: 48 from Volta on, 16 before.

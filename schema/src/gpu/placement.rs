@@ -18,7 +18,7 @@ pub struct Placement {
 /// The error if MIG devices do not fit on one GPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlacementError {
-    /// The requested geometry: `3g.20gb x2 + 1g.5gb x1`.
+    /// The requested geometry: `2 x 3g.20gb + 1 x 1g.5gb`.
     pub wanted: String,
     /// The first violated rule.
     pub reason: BrokenRule,
@@ -88,7 +88,7 @@ impl fmt::Display for PlacementError {
             } => {
                 write!(
                     f,
-                    "{profile} x{wanted} exceeds the maximum of {max} on one GPU"
+                    "{wanted} x {profile} exceeds the maximum of {max} on one GPU"
                 )
             }
             BrokenRule::ComputeSlices { wanted, have } => {
@@ -119,12 +119,15 @@ impl fmt::Display for PlacementError {
 impl std::error::Error for PlacementError {}
 
 /// Places MIG devices on an empty GPU, in the order of memory slices. The result is deterministic.
-pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>, PlacementError> {
-    let wishes = merge_by_profile(wanted);
-    if let Some(reason) = find_broken_rule(mig, &wishes) {
-        return Err(placement_error(&wishes, reason));
+pub fn find_placement(
+    mig: &Mig,
+    wanted: &[(&MigProfile, u32)],
+) -> Result<Vec<Placement>, PlacementError> {
+    let requests = merge_by_profile(wanted);
+    if let Some(reason) = find_broken_rule(mig, &requests) {
+        return Err(placement_error(&requests, reason));
     }
-    let mut instances: Vec<&MigProfile> = wishes
+    let mut instances: Vec<&MigProfile> = requests
         .iter()
         .flat_map(|(profile, count)| (0..*count).map(|_| *profile))
         .collect();
@@ -134,7 +137,7 @@ pub fn place(mig: &Mig, wanted: &[(&MigProfile, u32)]) -> Result<Vec<Placement>,
 
     let mut placed = Vec::with_capacity(instances.len());
     if !search(&instances, &mut placed) {
-        return Err(placement_error(&wishes, BrokenRule::NoArrangement));
+        return Err(placement_error(&requests, BrokenRule::NoArrangement));
     }
     placed.sort_unstable();
     Ok(placed)
@@ -188,8 +191,8 @@ fn merge_by_profile<'a>(wanted: &[(&'a MigProfile, u32)]) -> Vec<(&'a MigProfile
 }
 
 /// Checks the rules that need no search. The counts are checked first, so that the sums cannot overflow.
-fn find_broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<BrokenRule> {
-    for &(profile, wanted) in wishes {
+fn find_broken_rule(mig: &Mig, requests: &[(&MigProfile, u32)]) -> Option<BrokenRule> {
+    for &(profile, wanted) in requests {
         if mig.profile(profile.name).is_none() {
             return Some(BrokenRule::OtherModel {
                 profile: profile.name,
@@ -203,10 +206,10 @@ fn find_broken_rule(mig: &Mig, wishes: &[(&MigProfile, u32)]) -> Option<BrokenRu
             });
         }
     }
-    let sum = |part: fn(&MigProfile) -> u8| -> u32 {
-        wishes
+    let sum = |field: fn(&MigProfile) -> u8| -> u32 {
+        requests
             .iter()
-            .map(|(profile, count)| u32::from(part(profile)) * count)
+            .map(|(profile, count)| u32::from(field(profile)) * count)
             .sum()
     };
 
@@ -267,13 +270,13 @@ fn overlaps(a: &Placement, b: &Placement) -> bool {
     a.start < b.start + b.size && b.start < a.start + a.size
 }
 
-fn placement_error(wishes: &[(&MigProfile, u32)], reason: BrokenRule) -> PlacementError {
-    let parts: Vec<_> = wishes
+fn placement_error(wanted: &[(&MigProfile, u32)], reason: BrokenRule) -> PlacementError {
+    let descriptions: Vec<_> = wanted
         .iter()
-        .map(|(profile, count)| format!("{} x{count}", profile.name))
+        .map(|(profile, count)| format!("{count} x {}", profile.name))
         .collect();
     PlacementError {
-        wanted: parts.join(" + "),
+        wanted: descriptions.join(" + "),
         reason,
     }
 }
@@ -285,18 +288,21 @@ mod tests {
 
     type Request = (&'static str, u32);
 
-    fn try_place(mig: &'static Mig, wishes: &[Request]) -> Result<Vec<Placement>, PlacementError> {
-        let wanted: Vec<_> = wishes
+    fn try_place(
+        mig: &'static Mig,
+        requests: &[Request],
+    ) -> Result<Vec<Placement>, PlacementError> {
+        let wanted: Vec<_> = requests
             .iter()
             .map(|(name, count)| (mig.profile(name).expect(name), *count))
             .collect();
-        place(mig, &wanted)
+        find_placement(mig, &wanted)
     }
 
-    fn diagram_of(mig: &'static Mig, wishes: &[Request]) -> String {
-        match try_place(mig, wishes) {
+    fn diagram_of(mig: &'static Mig, wanted: &[Request]) -> String {
+        match try_place(mig, wanted) {
             Ok(placements) => diagram(&placements, mig),
-            Err(misfit) => misfit.to_string(),
+            Err(error) => error.to_string(),
         }
     }
 
@@ -329,11 +335,11 @@ mod tests {
                 Some(BrokenRule::ComputeSlices { wanted: 5, have: 4 }),
             ),
         ];
-        for (mig, wishes, reason) in examples {
+        for (mig, wanted, reason) in examples {
             assert_eq!(
-                try_place(mig, wishes).err().map(|misfit| misfit.reason),
+                try_place(mig, wanted).err().map(|error| error.reason),
                 reason,
-                "{wishes:?}"
+                "{wanted:?}"
             );
         }
     }
@@ -345,13 +351,13 @@ mod tests {
             for profile in mig.profiles {
                 let max = profile.max_instances;
                 assert!(
-                    place(mig, &[(profile, max)]).is_ok(),
+                    find_placement(mig, &[(profile, max)]).is_ok(),
                     "{} {}",
                     model.key,
                     profile.name
                 );
-                let misfit = place(mig, &[(profile, max + 1)]).expect_err("one too many");
-                assert!(matches!(misfit.reason, BrokenRule::TooMany { .. }));
+                let error = find_placement(mig, &[(profile, max + 1)]).expect_err("one too many");
+                assert!(matches!(error.reason, BrokenRule::TooMany { .. }));
             }
         }
     }
@@ -410,9 +416,9 @@ mod tests {
             ),
             ("rtx-pro-6000-server-96gb", &[("2g.48gb-me", 2)]),
         ];
-        for (model, wishes) in rows {
+        for (model, wanted) in rows {
             let mig = find(model).expect(model).mig.expect("a card with MIG");
-            assert!(try_place(mig, wishes).is_ok(), "{model} {wishes:?}");
+            assert!(try_place(mig, wanted).is_ok(), "{model} {wanted:?}");
         }
     }
 
@@ -433,12 +439,12 @@ mod tests {
                     (profile, count)
                 })
                 .collect();
-            match place(mig, &wanted) {
+            match find_placement(mig, &wanted) {
                 Ok(placements) => {
                     fits += 1;
                     assert!(placements.is_sorted_by(|a, b| a.start + a.size <= b.start));
                 }
-                Err(misfit) => assert_ne!(misfit.reason, BrokenRule::NoArrangement, "{misfit}"),
+                Err(error) => assert_ne!(error.reason, BrokenRule::NoArrangement, "{error}"),
             }
         }
         assert!(fits > 100);
@@ -446,10 +452,10 @@ mod tests {
 
     #[test]
     fn media_extensions_are_exclusive() {
-        let misfit = try_place(&mig_tables::A30, &[("1g.6gb+me", 1), ("2g.12gb+me", 1)]);
+        let error = try_place(&mig_tables::A30, &[("1g.6gb+me", 1), ("2g.12gb+me", 1)]);
         assert_eq!(
-            misfit.expect_err("two sets").to_string(),
-            "1g.6gb+me x1 + 2g.12gb+me x1 needs the media extensions 2 times, but a GPU has them once",
+            error.expect_err("two sets").to_string(),
+            "1 x 1g.6gb+me + 1 x 2g.12gb+me needs the media extensions 2 times, but a GPU has them once",
         );
     }
 
@@ -458,7 +464,7 @@ mod tests {
         let rtx = &mig_tables::RTX_PRO_6000;
         assert_eq!(
             diagram_of(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb", 1)]),
-            "1g.24gb+me.all x1 + 1g.24gb x1 needs 5 of 4 video decoders",
+            "1 x 1g.24gb+me.all + 1 x 1g.24gb needs 5 of 4 video decoders",
         );
         assert!(try_place(rtx, &[("1g.24gb+me.all", 1), ("1g.24gb-me", 3)]).is_ok());
     }
@@ -467,14 +473,14 @@ mod tests {
     fn repeated_profiles_are_summed() {
         assert_eq!(
             diagram_of(&mig_tables::A100_40GB, &[("3g.20gb", 2), ("3g.20gb", 1)]),
-            "3g.20gb x3 exceeds the maximum of 2 on one GPU",
+            "3 x 3g.20gb exceeds the maximum of 2 on one GPU",
         );
         assert_eq!(
             diagram_of(
                 &mig_tables::A100_40GB,
                 &[("3g.20gb", 2), ("2g.10gb", 0), ("1g.5gb", 1)]
             ),
-            "3g.20gb x2 + 1g.5gb x1 needs 9 of 8 memory slices",
+            "2 x 3g.20gb + 1 x 1g.5gb needs 9 of 8 memory slices",
         );
     }
 
@@ -483,9 +489,9 @@ mod tests {
         let other = mig_tables::H200_141GB
             .profile("1g.18gb")
             .expect("a profile");
-        let misfit = place(&mig_tables::A30, &[(other, 1)]).expect_err("not an A30's");
+        let error = find_placement(&mig_tables::A30, &[(other, 1)]).expect_err("not an A30's");
         assert_eq!(
-            misfit.to_string(),
+            error.to_string(),
             "1g.18gb is not a MIG profile of this GPU model"
         );
     }

@@ -55,11 +55,14 @@ mod tests {
     #[test]
     fn suffixes_describe_the_sharing() {
         assert_eq!(shared_label("Tesla-T4"), "Tesla-T4-SHARED");
-        let card = "NVIDIA-A100-SXM4-40GB";
+        let product = "NVIDIA-A100-SXM4-40GB";
         assert_eq!(
-            mig_label(card, "1g.5gb"),
+            mig_label(product, "1g.5gb"),
             "NVIDIA-A100-SXM4-40GB-MIG-1g.5gb"
         );
-        assert_eq!(invalid_mig_label(card), "NVIDIA-A100-SXM4-40GB-MIG-INVALID");
+        assert_eq!(
+            invalid_mig_label(product),
+            "NVIDIA-A100-SXM4-40GB-MIG-INVALID"
+        );
     }
 }

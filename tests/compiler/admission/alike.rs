@@ -50,7 +50,7 @@ fn policy_and_check_agree() {
         let is_refused = |it: &AdmissionResult| matches!(it, AdmissionResult::Denied(_));
         if SHARED_RULES.contains(&code.name) {
             let is_error = code.severity == Severity::Error;
-            assert!(!found.is_empty(), "{}: nothing is said", code.name);
+            assert!(!found.is_empty(), "{}: no finding", code.name);
             for it in &found {
                 assert_eq!(is_refused(it), is_error, "{}: {it:?}", code.name);
             }
@@ -74,7 +74,7 @@ fn good_manifests_are_allowed() {
     let folder = repository().join("tests/compiler/manifests");
     let clusters = files_below(&folder.join("clusters"));
     let server = enforced_server(&clusters["lab.yaml"]);
-    // Those that are called after another cluster are for that one.
+    // A file whose name begins with the name of another cluster belongs to that cluster.
     let mut files = files_below(&folder.join("good"));
     let end = |path: &str| path.find(['-', '.']).unwrap_or(path.len());
     files.retain(|path, _| !clusters.contains_key(&format!("{}.yaml", &path[..end(path)])));

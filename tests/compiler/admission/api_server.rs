@@ -1,4 +1,4 @@
-//! A model of an API server with a tree's admission policies: which policies match an object, and their results.
+//! A model of an API server with the admission policies of a tree: which policies match an object, and their results.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use cel::{Context, Value as Cel};
 use gpuc_model::plan::Plan;
 use serde_json::{Value, json};
 
-/// The result.
+/// The result of a validation.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum AdmissionResult {
     Denied(String),
     Warned(String),
 }
 
-/// A namespace, by its name and labels.
+/// The name and labels of a namespace.
 pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
 
 /// An API server with the policies of a tree.
 pub(crate) struct ApiServer {
-    /// Each binding, and the spec of its policy.
+    /// Each binding with the spec of its policy.
     policies: Vec<(Value, Value)>,
 }
 
@@ -59,7 +59,7 @@ impl ApiServer {
         self.admit_update(&Value::Null, object, namespace)
     }
 
-    /// The results for a change.
+    /// The results for an object that changes.
     pub(crate) fn admit_update(
         &self,
         before: &Value,
@@ -67,7 +67,7 @@ impl ApiServer {
         namespace: Namespace<'_>,
     ) -> Vec<AdmissionResult> {
         let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
-        let mut said = Vec::new();
+        let mut results = Vec::new();
         for (binding, spec) in &self.policies {
             let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
             if !is_selected(selector, namespace) || !is_matched(spec, after, operation) {
@@ -75,7 +75,7 @@ impl ApiServer {
             }
             let actions = &binding["spec"]["validationActions"];
             let found = failed_validations(spec, (before, after), operation, namespace);
-            said.extend(found.into_iter().map(|message| {
+            results.extend(found.into_iter().map(|message| {
                 if *actions == json!(["Deny"]) {
                     AdmissionResult::Denied(message)
                 } else {
@@ -84,7 +84,7 @@ impl ApiServer {
                 }
             }));
         }
-        said
+        results
     }
 }
 
@@ -138,7 +138,7 @@ fn failed_validations(
     context.add_variable("oldObject", before).unwrap();
     let request = json!({"operation": operation});
     context.add_variable("request", &request).unwrap();
-    // What Kubernetes has and this evaluator does not: <https://kubernetes.io/docs/reference/using-api/cel/>.
+    // Functions that Kubernetes has and this evaluator lacks: <https://kubernetes.io/docs/reference/using-api/cel/>.
     context.add_function("sum", sum).unwrap();
     let items = |key: &str| spec[key].as_array().unwrap().clone();
     let conditions = items("matchConditions");
@@ -167,7 +167,7 @@ fn failed_validations(
         found.push(match &it["messageExpression"] {
             Value::Null => message,
             saying => match evaluate(&context, saying) {
-                Cel::String(said) => said.to_string(),
+                Cel::String(message) => message.to_string(),
                 other => panic!("{saying}: {other:?}"),
             },
         });
@@ -178,7 +178,7 @@ fn failed_validations(
 fn sum(This(list): This<Arc<Vec<Cel>>>) -> i64 {
     let number = |value: &Cel| match value {
         Cel::Int(number) => *number,
-        other => panic!("the sum of {other:?}"),
+        other => panic!("unsupported item of a sum: {other:?}"),
     };
     list.iter().map(number).sum()
 }

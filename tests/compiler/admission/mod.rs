@@ -1,4 +1,4 @@
-//! The admission policies reject what they must, with helpful messages, and accept the corrected objects.
+//! The admission policies reject invalid objects with helpful messages, and accept the corrected objects.
 
 mod alike;
 pub(crate) mod api_server;
@@ -12,8 +12,7 @@ use api_server::{AdmissionResult, ApiServer};
 
 const SANDBOX: api_server::Namespace<'_> = ("sandbox", &[]);
 
-/// Full GPUs with a taint, MIG devices, renamed replicas, and replicas with the resource name of full GPUs in another
-/// cluster.
+/// Full GPUs with a taint, MIG devices, renamed replicas, and replicas with the same resource name as full GPUs.
 const POOLS: &str = r#"
 nodePools:
   - {name: cpu, hosts: [a], nodes: {count: 1}, taints: [{key: system, value: only, effect: NoSchedule}]}
@@ -39,9 +38,9 @@ fn server_for_pools(rest: &str) -> ApiServer {
 
 fn server_for(text: &str) -> ApiServer {
     let mut outcome = compile_text(text);
-    let said = outcome.text();
+    let findings = outcome.text();
     let compilation = outcome.compilations.pop().unwrap();
-    let plan = compilation.plan.unwrap_or_else(|| panic!("{said}"));
+    let plan = compilation.plan.unwrap_or_else(|| panic!("{findings}"));
     ApiServer::with_policies(&plan)
 }
 
@@ -49,7 +48,7 @@ fn enforced_server() -> ApiServer {
     server_for_pools(&format!("{POOLS}\nadmission: {{guard: enforce}}"))
 }
 
-/// A pod from the YAML of its spec.
+/// A pod with this spec in YAML.
 fn pod(spec: &str) -> Value {
     let spec: Value = serde_yaml::from_str(spec).unwrap();
     json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec})
@@ -58,23 +57,23 @@ fn pod(spec: &str) -> Value {
 const GPU_TOLERATION: &str =
     "tolerations: [{key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}]";
 
-/// A pod with one container with these requests, a toleration of GPU nodes, and other fields.
+/// A pod with one container with these limits, a toleration of GPU nodes, and other fields.
 fn pod_requesting(limits: &str, rest: &str) -> Value {
     pod(&format!(
         "{{containers: [{{name: a, image: b, resources: {{limits: {{{limits}}}}}}}], {rest}}}"
     ))
 }
 
-/// An invalid pod, the expected message, and the corrected pod.
+/// Asserts that an invalid pod has the expected message, and that the corrected pod has none.
 #[track_caller]
-fn assert_fix(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &Value) {
-    let said = plan.admit_create(bad, SANDBOX);
-    match (said.as_slice(), refused) {
+fn assert_fix(plan: &ApiServer, bad: &Value, expected: &str, refused: bool, good: &Value) {
+    let results = plan.admit_create(bad, SANDBOX);
+    match (results.as_slice(), refused) {
         ([AdmissionResult::Denied(message)], true)
         | ([AdmissionResult::Warned(message)], false) => {
-            assert!(message.contains(words), "{message}");
+            assert!(message.contains(expected), "{message}");
         }
-        _ => panic!("{said:?} of {bad:#}"),
+        _ => panic!("{results:?} of {bad:#}"),
     }
     assert_eq!(plan.admit_create(good, SANDBOX), [], "{good:#}");
 }
@@ -83,7 +82,7 @@ fn assert_fix(plan: &ApiServer, bad: &Value, words: &str, refused: bool, good: &
 fn unknown_resource_names_are_rejected() {
     let plan = enforced_server();
     let good = pod_requesting("nvidia.com/gpu: '1'", GPU_TOLERATION);
-    for (bad, words) in [
+    for (bad, message) in [
         (
             "nvidia.com/gpu.type: '1'",
             "requests nvidia.com/gpu.type, which no pool advertises; the pools advertise nvidia.com/gpu, \
@@ -109,12 +108,12 @@ fn unknown_resource_names_are_rejected() {
         assert_fix(
             &plan,
             &pod_requesting(bad, GPU_TOLERATION),
-            words,
+            message,
             true,
             &good,
         );
     }
-    // Outside the policies' scope.
+    // These resources are outside the policies' scope.
     for other in [
         "amd.com/gpu: '1'",
         "example.com/gpu: '1'",
@@ -139,7 +138,7 @@ fn unknown_resource_names_are_rejected() {
 }
 
 #[test]
-fn sidecar_containers_are_added_up() {
+fn requests_of_sidecar_containers_are_added() {
     let plan = enforced_server();
     let both = |restart: &str, count: u32| {
         pod(&format!(
@@ -147,17 +146,23 @@ fn sidecar_containers_are_added_up() {
              initContainers: [{{name: i, image: b, {restart}resources: {{limits: {{nvidia.com/gpu: '1'}}}}}}], {GPU_TOLERATION}}}"
         ))
     };
-    let (words, stays) = ("more nvidia.com/gpu", "restartPolicy: Always, ");
-    assert_fix(&plan, &both(stays, 8), words, true, &both(stays, 7));
-    assert_fix(&plan, &both("", 9), words, true, &both("", 8));
+    let (message, sidecar_policy) = ("more nvidia.com/gpu", "restartPolicy: Always, ");
+    assert_fix(
+        &plan,
+        &both(sidecar_policy, 8),
+        message,
+        true,
+        &both(sidecar_policy, 7),
+    );
+    assert_fix(&plan, &both("", 9), message, true, &both("", 8));
 }
 
 #[test]
 fn dra_pools_advertise_no_resources() {
     let old = server_for_pools(&format!("{DRA_POOL}\nadmission: {{guard: enforce}}"));
-    let said = old.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX);
-    let [AdmissionResult::Denied(message)] = &said[..] else {
-        panic!("{said:?}");
+    let results = old.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX);
+    let [AdmissionResult::Denied(message)] = &results[..] else {
+        panic!("{results:?}");
     };
     assert!(
         message.contains("use a ResourceClaim: the DeviceClasses are claimed."),
@@ -167,7 +172,7 @@ fn dra_pools_advertise_no_resources() {
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\n{DRA_POOL}\nadmission: {{guard: enforce}}\n"
     );
-    // From then on Kubernetes makes the claim.
+    // From Kubernetes 1.36 on, the scheduler creates the ResourceClaim.
     let new = server_for(&text);
     assert_eq!(
         new.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX),
@@ -176,14 +181,14 @@ fn dra_pools_advertise_no_resources() {
 }
 
 #[test]
-fn requests_exceed_a_node() {
+fn requests_larger_than_a_node_are_rejected() {
     let plan = enforced_server();
-    let words = "requests more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
+    let message = "requests more nvidia.com/gpu than a node of any pool has: a node of pool train has 8 and a node of \
                  pool spot has 2; request fewer";
     let good = pod_requesting("nvidia.com/gpu: 8", GPU_TOLERATION);
     for count in ["9", "'9'", "1k", "'12345678901234567890'"] {
         let bad = pod_requesting(&format!("nvidia.com/gpu: {count}"), GPU_TOLERATION);
-        assert_fix(&plan, &bad, words, true, &good);
+        assert_fix(&plan, &bad, message, true, &good);
     }
     let two = |first: u32, second: u32, list: &str| {
         pod(&format!(
@@ -192,24 +197,24 @@ fn requests_exceed_a_node() {
         ))
     };
     assert_eq!(plan.admit_create(&two(8, 8, "initContainers"), SANDBOX), []);
-    assert_fix(&plan, &two(1, 9, "initContainers"), words, true, &good);
+    assert_fix(&plan, &two(1, 9, "initContainers"), message, true, &good);
     let both = pod(&format!(
         "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}, \
          {{name: b, resources: {{limits: {{nvidia.com/gpu: '4'}}}}}}], {GPU_TOLERATION}}}"
     ));
-    assert_fix(&plan, &both, words, true, &good);
-    // A sidecar runs next to the others.
+    assert_fix(&plan, &both, message, true, &good);
+    // A sidecar runs concurrently with the containers.
     let sidecar = |count: u32| {
         pod(&format!(
             "{{containers: [{{name: a, resources: {{limits: {{nvidia.com/gpu: '5'}}}}}}], initContainers: [{{name: b, \
              restartPolicy: Always, resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}}}], {GPU_TOLERATION}}}"
         ))
     };
-    assert_fix(&plan, &sidecar(4), words, true, &sidecar(3));
+    assert_fix(&plan, &sidecar(4), message, true, &sidecar(3));
 }
 
 #[test]
-fn several_mig_devices_in_one_container() {
+fn several_mig_devices_in_one_container_are_rejected() {
     let plan = enforced_server();
     assert_fix(
         &plan,
@@ -226,7 +231,7 @@ fn several_mig_devices_in_one_container() {
         false,
         &pod_requesting("nvidia.com/mig-1g.6gb: '1'", ""),
     );
-    // The same name is whole GPUs of another pool.
+    // Another pool advertises full GPUs under the same name.
     let both = self::server_for_pools(
         "nodePools:\n  - {name: a, gpu: {model: L4, perNode: 4}, hosts: [a], nodes: {count: 1}}\n  \
          - {name: b, gpu: {model: L4, perNode: 4}, hosts: [b], nodes: {count: 1}, sharing: {mps: {replicas: 4}}}\n\
@@ -242,13 +247,13 @@ fn several_mig_devices_in_one_container() {
 }
 
 #[test]
-fn missing_tolerations_for_all_candidate_pools() {
+fn missing_tolerations_name_all_candidate_pools() {
     let plan = enforced_server();
     let bad = pod_requesting(
         "nvidia.com/gpu: '1'",
         "tolerations: [{key: spot, value: 'no'}]",
     );
-    let words = "requests nvidia.com/gpu and does not tolerate the taints of any pool that advertises it; add to \
+    let message = "requests nvidia.com/gpu and does not tolerate the taints of any pool that advertises it; add to \
                  tolerations: {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool \
                  train, or {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
     for good in [
@@ -259,7 +264,7 @@ fn missing_tolerations_for_all_candidate_pools() {
         "tolerations: [{key: spot, operator: Equal, value: 'yes', effect: NoExecute}]",
     ] {
         let good = pod_requesting("nvidia.com/gpu: '1'", good);
-        assert_fix(&plan, &bad, words, true, &good);
+        assert_fix(&plan, &bad, message, true, &good);
     }
     for bad in [
         "tolerations: [{key: nvidia.com/gpu, value: other}]",
@@ -268,20 +273,24 @@ fn missing_tolerations_for_all_candidate_pools() {
     ] {
         let bad = pod_requesting("nvidia.com/gpu: '1'", bad);
         let good = pod_requesting("nvidia.com/gpu.shared: '1'", "");
-        assert_fix(&plan, &bad, words, true, &good);
+        assert_fix(&plan, &bad, message, true, &good);
     }
 }
 
 #[test]
-fn users_who_add_tolerations_are_known() {
+fn pods_that_get_tolerations_on_admission_are_allowed() {
     let queued = server_for_pools(&format!(
         "{POOLS}\nqueueing: kueue\nteams: [{{name: a, quota: {{gpus: [{{pool: train, guaranteed: 8}}]}}}}]\n\
          admission: {{guard: enforce}}"
     ));
     let team: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "a")]);
-    let bare = pod_requesting("nvidia.com/gpu: '1'", "");
-    assert_eq!(queued.admit_create(&bare, team), [], "Kueue does");
-    // GKE's own taint, which GKE's API server makes every pod that requests GPUs tolerate.
+    let intolerant = pod_requesting("nvidia.com/gpu: '1'", "");
+    assert_eq!(
+        queued.admit_create(&intolerant, team),
+        [],
+        "Kueue adds the tolerations"
+    );
+    // GKE sets this taint, and GKE's API server adds the toleration to every pod that requests GPUs.
     let gke = |more: &str| {
         server_for(&format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
@@ -292,18 +301,18 @@ fn users_who_add_tolerations_are_known() {
              admission: {{guard: enforce}}\n"
         ))
     };
-    assert_eq!(gke("").admit_create(&bare, SANDBOX), []);
+    assert_eq!(gke("").admit_create(&intolerant, SANDBOX), []);
     let own = gke(", dedicatedTo: research");
-    let said = own.admit_create(&bare, SANDBOX);
-    let [AdmissionResult::Denied(message)] = &said[..] else {
-        panic!("{said:?}");
+    let results = own.admit_create(&intolerant, SANDBOX);
+    let [AdmissionResult::Denied(message)] = &results[..] else {
+        panic!("{results:?}");
     };
-    let wanted = "{key: gpuc.dev/dedicated-to, operator: Equal, value: \"research\", effect: NoSchedule} for pool gpu";
-    assert!(message.ends_with(wanted), "{message}");
+    let toleration = "{key: gpuc.dev/dedicated-to, operator: Equal, value: \"research\", effect: NoSchedule} for pool gpu";
+    assert!(message.ends_with(toleration), "{message}");
 }
 
 #[test]
-fn unrequested_gpus() {
+fn unrequested_gpu_access_is_reported() {
     let plan = enforced_server();
     let good = pod_requesting("nvidia.com/gpu: '1'", GPU_TOLERATION);
     let idle = pod_requesting("cpu: '1'", GPU_TOLERATION);
@@ -369,7 +378,7 @@ fn unrequested_gpus() {
 }
 
 #[test]
-fn policy_scope_and_actions() {
+fn policies_have_their_scope_and_actions() {
     let bad = pod_requesting("nvidia.com/gpu.type: '1'", "");
     let warned = server_for_pools(&format!("{POOLS}\nadmission: {{exempt: [tools]}}"));
     assert!(
@@ -377,7 +386,7 @@ fn policy_scope_and_actions() {
             warned.admit_create(&bad, SANDBOX)[..],
             [AdmissionResult::Warned(_)]
         ),
-        "it warns unless told otherwise"
+        "the default action is not Warn"
     );
     assert_eq!(warned.admit_create(&bad, ("tools", &[])), []);
     let own = [
@@ -432,11 +441,11 @@ fn generated_pods_are_allowed() {
             );
         }
     }
-    assert!(guarded > 1, "{guarded} clusters have a guard");
+    assert!(guarded > 1, "only {guarded} clusters have a guard");
 }
 
 #[test]
-fn container_exceeds_the_limit_of_its_team() {
+fn container_over_the_limit_of_its_team_is_rejected() {
     let server = server_for_pools(&format!(
         "{POOLS}\nadmission: {{guard: enforce}}\n\
          teams: [{{name: research, limits: {{gpusPerContainer: 2}}}}, {{name: vision}}]"
@@ -444,14 +453,14 @@ fn container_exceeds_the_limit_of_its_team() {
     let research: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "research")]);
     let vision: api_server::Namespace<'_> = ("b", &[("gpuc.dev/team", "vision")]);
     let three = pod_requesting("nvidia.com/gpu: '3'", GPU_TOLERATION);
-    let words = "a container of team research may request at most 2 nvidia.com/gpu";
-    let said = server.admit_create(&three, research);
+    let expected = "a container of team research may request at most 2 nvidia.com/gpu";
+    let results = server.admit_create(&three, research);
     assert!(
-        matches!(&said[..], [AdmissionResult::Denied(message)] if message.contains(words)),
-        "{said:?}"
+        matches!(&results[..], [AdmissionResult::Denied(message)] if message.contains(expected)),
+        "{results:?}"
     );
     assert_eq!(server.admit_create(&three, vision), []);
-    // Each container counts by itself, and those that run before the others too.
+    // Each container counts separately, including init containers.
     let limits = |count: u32| format!("resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}");
     let pods = |main: u32, init: u32| {
         let (main, init) = (limits(main), limits(init));

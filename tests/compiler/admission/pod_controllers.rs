@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::api_server::AdmissionResult;
 use super::{SANDBOX, enforced_server, pod, pod_requesting};
 
-/// A pod controller, with the path of its pod spec if it has one.
+/// The pod controllers with this pod, and a controller without a pod spec.
 fn pod_controllers(pod: &Value) -> Vec<Value> {
     let object = |api: &str, kind: &str, spec: Value| json!({"apiVersion": api, "kind": kind, "metadata": {"name": "a"}, "spec": spec});
     let template = json!({"template": {"spec": pod["spec"]}});
@@ -34,7 +34,7 @@ fn pod_controllers_are_checked_on_pod_changes() {
         .into_iter()
         .zip(pod_controllers(&good))
     {
-        let refused = |said: &[AdmissionResult]| matches!(said, [AdmissionResult::Denied(_)]);
+        let refused = |results: &[AdmissionResult]| matches!(results, [AdmissionResult::Denied(_)]);
         assert!(refused(&plan.admit_create(&bad, SANDBOX)), "{bad:#}");
         assert!(refused(&plan.admit_update(&good, &bad, SANDBOX)), "{bad:#}");
         assert_eq!(plan.admit_create(&good, SANDBOX), []);
@@ -47,7 +47,7 @@ fn pod_controllers_are_checked_on_pod_changes() {
     assert_eq!(
         plan.admit_update(&good, &bad, SANDBOX),
         [],
-        "a pod's containers keep their requests"
+        "an update of a pod is checked"
     );
 }
 
@@ -60,7 +60,7 @@ fn daemon_sets_can_read_every_node() {
     assert_eq!(
         plan.admit_create(&pod, SANDBOX).len(),
         3,
-        "the runtime class is said with the variable"
+        "the message about the runtime class also names the variable"
     );
     assert_eq!(plan.admit_create(&pod_controllers(&pod)[3], SANDBOX), []);
     pod["metadata"]["ownerReferences"] = json!([{"kind": "DaemonSet", "name": "a"}]);

@@ -4,10 +4,10 @@ use super::{GOOD, Workspace, clean_build, without_gpus};
 
 #[test]
 fn concurrent_runs_are_serialized() {
-    let place = Workspace::with(GOOD);
-    place.write("other.yaml", &without_gpus());
+    let workspace = Workspace::with(GOOD);
+    workspace.write("other.yaml", &without_gpus());
     let one = clean_build(GOOD);
-    // Generated files name the file they come from.
+    // Generated files name their input file.
     let clean = Workspace::empty();
     clean.write("other.yaml", &without_gpus());
     clean
@@ -24,7 +24,7 @@ fn concurrent_runs_are_serialized() {
         let children: Vec<_> = files
             .iter()
             .map(|file| {
-                let mut command = place.command(&["build", "-q", "--force", file]);
+                let mut command = workspace.command(&["build", "-q", "--force", file]);
                 command
                     .stderr(std::process::Stdio::piped())
                     .spawn()
@@ -35,16 +35,16 @@ fn concurrent_runs_are_serialized() {
             let ended = child.wait_with_output().unwrap();
             assert!(ended.status.success(), "{ended:?}");
         }
-        let found = place.files("clusters");
+        let found = workspace.files("clusters");
         assert!(
             found == one || found == other,
             "a mixture: {:?}",
             found.keys()
         );
     }
-    // Whose the tree is depends on who came last.
-    place
+    // The last run owns the tree.
+    workspace
         .run(&["build", "-q", "--force"])
         .expect_silent_success();
-    assert_eq!(place.files("clusters"), one);
+    assert_eq!(workspace.files("clusters"), one);
 }

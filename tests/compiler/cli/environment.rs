@@ -1,4 +1,4 @@
-//! The output does not depend on the environment in which gpuc runs.
+//! The output does not depend on the environment of gpuc.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,9 +8,9 @@ use super::{GOOD, Workspace, clean_build, gpuc};
 
 #[test]
 fn directory_locale_and_clock_have_no_effect() {
-    let wanted = clean_build(GOOD);
-    let place = Workspace::with(GOOD);
-    let input = place.path("gpu-cluster.yaml");
+    let expected = clean_build(GOOD);
+    let workspace = Workspace::with(GOOD);
+    let input = workspace.path("gpu-cluster.yaml");
     let elsewhere = Workspace::empty();
     let environments: [&[(&str, &str)]; 4] = [
         &[
@@ -36,16 +36,16 @@ fn directory_locale_and_clock_have_no_effect() {
         ],
     ];
     for (number, environment) in environments.iter().enumerate() {
-        // The lock remembers how one sees the input from the tree, and nothing of where both are.
-        let out = place.path(&format!("out-{number}"));
+        // The lock contains the path from the tree to the input, but no absolute path.
+        let out = workspace.path(&format!("out-{number}"));
         let (input, out) = (input.to_str().unwrap(), out.to_str().unwrap());
         let args = ["build", input, "-q", "-o", out];
         let mut command = elsewhere.command(&args);
         let output = command.envs(environment.iter().copied()).output().unwrap();
         assert!(output.status.success(), "{output:?}");
         assert_eq!(
-            place.files(&format!("out-{number}")),
-            wanted,
+            workspace.files(&format!("out-{number}")),
+            expected,
             "{environment:?}"
         );
     }
@@ -53,22 +53,22 @@ fn directory_locale_and_clock_have_no_effect() {
 
 #[test]
 fn paths_can_have_spaces_and_unicode() {
-    let place = Workspace::empty();
-    place.write("my clusters/größe 东京/gpu-cluster.yaml", GOOD);
-    place
+    let workspace = Workspace::empty();
+    workspace.write("my clusters/größe 东京/gpu-cluster.yaml", GOOD);
+    workspace
         .run(&["build", "my clusters", "-q", "-o", "aus gabe/ü"])
         .expect_silent_success();
     let without_lock = |mut files: BTreeMap<String, String>| {
         let lock = files.remove("demo/gpuc.lock.json").unwrap();
         assert!(
             !lock.contains("größe"),
-            "the trees' folder is elsewhere: {lock}"
+            "the lock has a path although the output folder is outside: {lock}"
         );
         files
     };
-    let built = without_lock(place.files("aus gabe/ü"));
+    let built = without_lock(workspace.files("aus gabe/ü"));
     assert_eq!(built, without_lock(clean_build(GOOD)));
-    place
+    workspace
         .run(&[
             "build",
             "./my clusters/größe 东京/gpu-cluster.yaml",
@@ -77,16 +77,17 @@ fn paths_can_have_spaces_and_unicode() {
             "-x",
         ])
         .expect_code(2);
-    place.write(
+    workspace.write(
         "my clusters/größe 东京/gpu-cluster.yaml",
         &GOOD.replace("A30", "A31"),
     );
-    let ran = place.run(&["check", "my clusters"]).expect_code(2);
+    let result = workspace.run(&["check", "my clusters"]).expect_code(2);
     assert!(
-        ran.stdout
+        result
+            .stdout
             .contains("--> my clusters/größe 东京/gpu-cluster.yaml:9:"),
         "{}",
-        ran.stdout
+        result.stdout
     );
 }
 
@@ -94,46 +95,46 @@ fn paths_can_have_spaces_and_unicode() {
 #[test]
 fn strict_umask_has_no_effect_on_files() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Workspace::with(GOOD);
+    let workspace = Workspace::with(GOOD);
     let mut shell = Command::new("sh");
     shell
         .args(["-c", "umask 077; exec \"$0\" build -q"])
         .arg(env!("CARGO_BIN_EXE_gpuc"));
     assert!(
         shell
-            .current_dir(place.path(""))
+            .current_dir(workspace.path(""))
             .status()
             .unwrap()
             .success()
     );
     let lock =
-        gpuc_compile::lock::Lock::parse(&place.read("clusters/demo/gpuc.lock.json")).unwrap();
+        gpuc_compile::lock::Lock::parse(&workspace.read("clusters/demo/gpuc.lock.json")).unwrap();
     assert!(!lock.executable.is_empty());
-    for path in place.files("clusters").keys() {
-        let metadata = fs::metadata(place.path("clusters").join(path)).unwrap();
+    for path in workspace.files("clusters").keys() {
+        let metadata = fs::metadata(workspace.path("clusters").join(path)).unwrap();
         let is_script = lock.executable.contains(path.trim_start_matches("demo/"));
         let mode = if is_script { 0o755 } else { 0o644 };
         assert_eq!(metadata.permissions().mode() & 0o7777, mode, "{path}");
     }
-    place.run(&["build", "--check"]).expect_silent_success();
+    workspace.run(&["build", "--check"]).expect_silent_success();
 }
 
 #[cfg(unix)]
 #[test]
 fn unwritable_folder_is_named() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Workspace::with(GOOD);
-    fs::create_dir(place.path("locked")).unwrap();
-    fs::set_permissions(place.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
-    if fs::write(place.path("locked/probe"), "").is_ok() {
-        // Root may write everywhere.
+    let workspace = Workspace::with(GOOD);
+    fs::create_dir(workspace.path("locked")).unwrap();
+    fs::set_permissions(workspace.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
+    if fs::write(workspace.path("locked/probe"), "").is_ok() {
+        // Root can write everywhere.
         return;
     }
-    let ran = place.run(&["build", "-o", "locked"]).expect_code(3);
-    assert!(ran.stderr.contains("locked/demo"), "{}", ran.stderr);
+    let result = workspace.run(&["build", "-o", "locked"]).expect_code(3);
+    assert!(result.stderr.contains("locked/demo"), "{}", result.stderr);
 }
 
-/// `gpuc schema | head -1`.
+/// Like `gpuc schema | head -1`.
 #[cfg(unix)]
 #[test]
 fn closed_pipe_is_not_an_error() {

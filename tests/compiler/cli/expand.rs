@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use gpuc_syntax::diag::Severity;
 
 use super::{GOOD, Workspace};
-use crate::golden::{compiled_examples, examples};
+use crate::support::examples::{compiled_examples, examples};
 use crate::support::{Outcome, compile_text};
 
-/// The expanded documents in an output.
+/// The expanded documents of an outcome.
 fn expanded_documents(outcome: &Outcome) -> String {
     let documents = outcome.compilations.iter().map(|one| {
         let cluster = one.cluster.as_ref().unwrap();
@@ -17,7 +17,7 @@ fn expanded_documents(outcome: &Outcome) -> String {
     documents.collect::<Vec<_>>().join("---\n")
 }
 
-/// The expected files after expanding and rebuilding, including the lock and its digest of the input.
+/// Asserts that the expanded file builds the same files, including the lock and its digest of the input.
 fn assert_equivalent(name: &str, outcome: &Outcome) {
     let text = expanded_documents(outcome);
     let again = compile_text(&text);
@@ -60,55 +60,57 @@ fn expanded_good_examples_are_equivalent() {
 fn multiline_and_special_texts_are_kept() {
     let example = examples().remove("quickstart").unwrap();
     let text = std::fs::read_to_string(crate::support::repository().join(&example[0])).unwrap();
-    for odd in ["no", "1e3", "0755", "a: b", "# c", "'", "ä", "null", "~"] {
-        let odd = serde_json::to_string(odd).unwrap();
+    for special in ["no", "1e3", "0755", "a: b", "# c", "'", "ä", "null", "~"] {
+        let special = serde_json::to_string(special).unwrap();
         let text = text.replace(
             "{name: infer,",
-            &format!("{{name: infer, tags: {{key: {odd}}},"),
+            &format!("{{name: infer, tags: {{key: {special}}},"),
         );
         let outcome = compile_text(&text);
         if outcome.files().is_empty() {
             continue;
         }
-        assert_equivalent(&odd, &outcome);
+        assert_equivalent(&special, &outcome);
     }
 }
 
 #[test]
 fn expanded_json_shows_the_source_of_defaults() {
-    let place = Workspace::with(GOOD);
-    let ran = place.run(&["expand"]).expect_code(0);
-    assert_eq!(ran.stderr, "");
+    let workspace = Workspace::with(GOOD);
+    let result = workspace.run(&["expand"]).expect_code(0);
+    assert_eq!(result.stderr, "");
     assert!(
-        ran.stdout.contains("devicePlugin: gpuc  # default\n"),
+        result.stdout.contains("devicePlugin: gpuc  # default\n"),
         "{}",
-        ran.stdout
+        result.stdout
     );
-    assert!(ran.stdout.contains("model: A30\n"), "{}", ran.stdout);
-    // A base is merged in and needed no more.
-    place.write("base.yaml", &GOOD.replace("metadata: {name: demo}\n", ""));
-    let upon = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nbase: base.yaml\n";
-    place.write("gpu-cluster.yaml", upon);
-    let ran = place.run(&["expand"]).expect_code(0);
-    assert!(!ran.stdout.contains("base"), "{}", ran.stdout);
+    assert!(result.stdout.contains("model: A30\n"), "{}", result.stdout);
+    // The base is merged into the file, which no longer names it.
+    workspace.write("base.yaml", &GOOD.replace("metadata: {name: demo}\n", ""));
+    let with_base = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\nbase: base.yaml\n";
+    workspace.write("gpu-cluster.yaml", with_base);
+    let result = workspace.run(&["expand"]).expect_code(0);
+    assert!(!result.stdout.contains("base"), "{}", result.stdout);
     // A placeholder for an unreadable value has no origin.
-    place.write("gpu-cluster.yaml", &GOOD.replace("count: 1", "count: one"));
-    let ran = place.run(&["expand"]).expect_code(2);
+    workspace.write("gpu-cluster.yaml", &GOOD.replace("count: 1", "count: one"));
+    let result = workspace.run(&["expand"]).expect_code(2);
     assert!(
-        ran.stdout.is_empty() && ran.stderr.contains("`one`"),
+        result.stdout.is_empty() && result.stderr.contains("`one`"),
         "{}{}",
-        ran.stdout,
-        ran.stderr
+        result.stdout,
+        result.stderr
     );
 }
 
 #[test]
 fn file_is_printed_despite_findings() {
-    let place = Workspace::with(GOOD);
-    let text = place.run(&["expand"]).expect_code(0).stdout;
+    let workspace = Workspace::with(GOOD);
+    let text = workspace.run(&["expand"]).expect_code(0).stdout;
     assert!(text.contains("nodePools"), "{text}");
     for format in ["json", "sarif", "github", "markdown"] {
-        let ran = place.run(&["expand", "--format", format]).expect_code(0);
-        assert_eq!(ran.stdout, text, "{format}");
+        let result = workspace
+            .run(&["expand", "--format", format])
+            .expect_code(0);
+        assert_eq!(result.stdout, text, "{format}");
     }
 }

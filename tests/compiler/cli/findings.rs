@@ -10,7 +10,7 @@ fn invalid_cluster() -> String {
 }
 
 fn cluster_with_warning() -> String {
-    // A template's image is in no registry.
+    // The image of a starter template is in no registry.
     gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags")
@@ -21,58 +21,123 @@ fn cluster_with_warning() -> String {
 
 #[test]
 fn check_prints_machine_readable_findings() {
-    let place = Workspace::with(&invalid_cluster());
-    let ran = place.run(&["check"]).expect_code(2);
-    assert_eq!(ran.stderr, "");
-    assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
+    let workspace = Workspace::with(&invalid_cluster());
+    let result = workspace.run(&["check"]).expect_code(2);
+    assert_eq!(result.stderr, "");
+    assert!(result.stdout.starts_with("error[GPUC"), "{}", result.stdout);
     assert!(
-        ran.stdout.contains("--> gpu-cluster.yaml:9:"),
+        result.stdout.contains("--> gpu-cluster.yaml:9:"),
         "{}",
-        ran.stdout
+        result.stdout
     );
-    assert!(!ran.stdout.contains('\u{1b}'), "no colour off a terminal");
-    assert!(!place.path("clusters").exists());
-    let ran = Workspace::with(GOOD).run(&["check"]).expect_code(0);
-    assert_eq!(ran.stdout, "");
-    assert_eq!(ran.stderr, "1 cluster checked: no problems found\n");
-    let ran = Workspace::with(&cluster_with_warning())
+    assert!(
+        !result.stdout.contains('\u{1b}'),
+        "color without a terminal"
+    );
+    assert!(!workspace.path("clusters").exists());
+    let result = Workspace::with(GOOD).run(&["check"]).expect_code(0);
+    assert_eq!(result.stdout, "");
+    assert_eq!(result.stderr, "1 cluster checked: no problems found\n");
+    let result = Workspace::with(&cluster_with_warning())
         .run(&["check"])
         .expect_code(0);
-    assert!(ran.stdout.starts_with("warning[GPUC"), "{}", ran.stdout);
-    assert_eq!(ran.stderr, "1 cluster checked: no errors\n");
+    assert!(
+        result.stdout.starts_with("warning[GPUC"),
+        "{}",
+        result.stdout
+    );
+    assert_eq!(result.stderr, "1 cluster checked: no errors\n");
     Workspace::with(GOOD)
         .run(&["check", "-q"])
         .expect_silent_success();
 }
 
 #[test]
+fn invalid_suffix_of_a_quota_has_its_location_and_a_fix() {
+    let text = format!("{GOOD}teams:\n  - {{name: research, quota: {{cpu: 1K}}}}\n");
+    let workspace = Workspace::with(&text);
+    let result = workspace.run(&["check"]).expect_code(2);
+    assert!(
+        result.stdout.starts_with(
+            "error[GPUC2157 team-amount-invalid]: invalid quantity `1K` for CPU cores\n   --> gpu-cluster.yaml:11:35\n"
+        ) && result.stdout.contains("help: write `1k`\n"),
+        "{}",
+        result.stdout
+    );
+    let result = workspace.run(&["check", "--format", "json"]).expect_code(2);
+    let findings: Value = serde_json::from_str(&result.stdout).unwrap();
+    let edit = &findings["findings"][0]["fix"][0];
+    assert_eq!(edit["text"], "1k", "{}", result.stdout);
+}
+
+#[test]
+fn only_gpu_models_of_the_cloud_are_suggested() {
+    let aws = "{aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}";
+    let azure = "{azure: {subscription: 11111111-2222-3333-4444-555555555555, resourceGroup: ml, location: eastus, \
+                 cluster: {existing: {}}}}";
+    let gcp = "{gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}";
+    for (cloud, model, help) in [
+        (
+            aws,
+            "A100",
+            "write one of `a100-sxm4-40gb`, `a100-sxm4-80gb`",
+        ),
+        (
+            gcp,
+            "A100",
+            "write one of `a100-sxm4-40gb`, `a100-sxm4-80gb`",
+        ),
+        (
+            azure,
+            "A100",
+            "write one of `a100-pcie-80gb`, `a100-sxm4-40gb`, `a100-sxm4-80gb`",
+        ),
+        (gcp, "V100", "write `v100-sxm2-16gb`"),
+        (aws, "A3O", "run `gpuc catalog machines aws`"),
+    ] {
+        let text = GOOD
+            .replace("{onPrem: {context: lab}}", cloud)
+            .replace("hosts: [node-1], ", "machine: replaced, ")
+            .replace("hosts: [node-2], ", "")
+            .replace("model: A30", &format!("model: {model}"));
+        let result = Workspace::with(&text).run(&["check"]).expect_code(2);
+        let found = result
+            .stdout
+            .split("error[")
+            .find(|part| part.contains("gpu-model-"));
+        let found = found.unwrap_or_else(|| panic!("{}", result.stdout));
+        assert!(found.contains(&format!("help: {help}")), "{found}");
+    }
+}
+
+#[test]
 fn build_prints_human_readable_findings() {
-    let ran = Workspace::with(&invalid_cluster())
+    let result = Workspace::with(&invalid_cluster())
         .run(&["build", "-q"])
         .expect_code(2);
-    assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.starts_with("error[GPUC"), "{}", ran.stderr);
-    let place = Workspace::with(&cluster_with_warning());
-    let ran = place.run(&["build", "-q"]).expect_code(0);
+    assert_eq!(result.stdout, "");
+    assert!(result.stderr.starts_with("error[GPUC"), "{}", result.stderr);
+    let workspace = Workspace::with(&cluster_with_warning());
+    let result = workspace.run(&["build", "-q"]).expect_code(0);
     assert!(
-        ran.stdout.is_empty() && ran.stderr.starts_with("warning[GPUC"),
+        result.stdout.is_empty() && result.stderr.starts_with("warning[GPUC"),
         "{}",
-        ran.stderr
+        result.stderr
     );
 }
 
 #[test]
 fn warning_can_be_denied_by_name_code_or_all() {
-    let place = Workspace::with(&cluster_with_warning());
-    place.run(&["check"]).expect_code(0);
+    let workspace = Workspace::with(&cluster_with_warning());
+    workspace.run(&["check"]).expect_code(0);
     let code = gpuc::codes()
         .into_iter()
         .find(|code| code.name == "floating-tags");
     for word in ["floating-tags", code.unwrap().id, "warnings"] {
-        let ran = place.run(&["check", "--deny", word]).expect_code(2);
-        assert!(ran.stdout.starts_with("error[GPUC"), "{}", ran.stdout);
+        let result = workspace.run(&["check", "--deny", word]).expect_code(2);
+        assert!(result.stdout.starts_with("error[GPUC"), "{}", result.stdout);
     }
-    place
+    workspace
         .run(&["check", "--deny", "machine-preview"])
         .expect_code(0);
 }
@@ -82,20 +147,22 @@ fn former_name_of_a_finding_is_accepted() {
     let codes = gpuc::codes();
     let code = codes.iter().find(|it| it.name == "guarantee-violated");
     let bad = code.unwrap().bad;
-    let place = Workspace::with(bad);
-    let ran = place.run(&["check"]).expect_code(0);
+    let workspace = Workspace::with(bad);
+    let result = workspace.run(&["check"]).expect_code(0);
     let title = "[GPUC2132 guarantee-violated]";
-    assert!(ran.stdout.starts_with(&format!("warning{title}")));
-    let ran = place
+    assert!(result.stdout.starts_with(&format!("warning{title}")));
+    let result = workspace
         .run(&["check", "--deny", "promise-taken"])
         .expect_code(2);
-    assert!(ran.stdout.starts_with(&format!("error{title}")));
+    assert!(result.stdout.starts_with(&format!("error{title}")));
     let allowed = bad.replacen("\ncloud:", "\nallow: [promise-taken]\ncloud:", 1);
     Workspace::with(&allowed)
         .run(&["check", "-q"])
         .expect_silent_success();
-    let current = place.run(&["explain", "guarantee-violated"]).expect_code(0);
-    let former = place.run(&["explain", "promise-taken"]).expect_code(0);
+    let current = workspace
+        .run(&["explain", "guarantee-violated"])
+        .expect_code(0);
+    let former = workspace.run(&["explain", "promise-taken"]).expect_code(0);
     assert!(current.stdout.contains("\nFormer name: `promise-taken`.\n"));
     assert_eq!(
         (current.stderr.as_str(), &current.stdout),
@@ -108,41 +175,47 @@ fn former_name_of_a_finding_is_accepted() {
 #[test]
 fn misspelled_former_name_suggests_the_current_name() {
     let misspelled = GOOD.replacen("\ncloud:", "\nallow: [promise-takn]\ncloud:", 1);
-    let place = Workspace::with(&misspelled);
+    let workspace = Workspace::with(&misspelled);
     let suggestion = "did you mean `guarantee-violated`?";
-    let ran = place.run(&["check"]).expect_code(2);
-    assert!(ran.stdout.contains(suggestion), "{}", ran.stdout);
+    let result = workspace.run(&["check"]).expect_code(2);
+    assert!(result.stdout.contains(suggestion), "{}", result.stdout);
     for args in [
         &["check", "--deny", "promise-takn"][..],
         &["explain", "promise-takn"],
     ] {
-        let ran = place.run(args).expect_code(2);
-        assert!(ran.stderr.contains(suggestion), "{}", ran.stderr);
+        let result = workspace.run(args).expect_code(2);
+        assert!(result.stderr.contains(suggestion), "{}", result.stderr);
     }
 }
 
 #[test]
 fn color_is_optional() {
-    let place = Workspace::with(&invalid_cluster());
-    let ran = place.run(&["check", "--color", "always"]).expect_code(2);
-    assert!(ran.stdout.contains("\u{1b}["), "{}", ran.stdout);
-    let plain = place.run(&["check"]).expect_code(2).stdout;
+    let workspace = Workspace::with(&invalid_cluster());
+    let result = workspace
+        .run(&["check", "--color", "always"])
+        .expect_code(2);
+    assert!(result.stdout.contains("\u{1b}["), "{}", result.stdout);
+    let plain = workspace.run(&["check"]).expect_code(2).stdout;
     for args in [&["check"][..], &["check", "--color", "never"]] {
-        let output = place.command(args).env("NO_COLOR", "1").output().unwrap();
+        let output = workspace
+            .command(args)
+            .env("NO_COLOR", "1")
+            .output()
+            .unwrap();
         assert_eq!(String::from_utf8(output.stdout).unwrap(), plain);
     }
 }
 
 #[test]
 fn json_output_is_valid() {
-    let place = Workspace::with(&invalid_cluster());
+    let workspace = Workspace::with(&invalid_cluster());
     for command in ["check", "build", "expand"] {
-        let ran = place.run(&[command, "--format", "json"]).expect_code(2);
-        // Standard output of `expand` is for the file.
+        let result = workspace.run(&[command, "--format", "json"]).expect_code(2);
+        // `expand` prints the file to standard output.
         let text = if command == "expand" {
-            &ran.stderr
+            &result.stderr
         } else {
-            &ran.stdout
+            &result.stdout
         };
         let all: Value = serde_json::from_str(text).unwrap();
         assert_eq!(all["version"], 1);
@@ -165,20 +238,20 @@ fn json_output_is_valid() {
             assert_eq!(finding["severity"], "error");
         }
     }
-    let ran = Workspace::with(GOOD)
+    let result = Workspace::with(GOOD)
         .run(&["check", "--format", "json"])
         .expect_code(0);
-    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let all: Value = serde_json::from_str(&result.stdout).unwrap();
     assert_eq!(all, serde_json::json!({"version": 1, "findings": []}));
-    assert_eq!(ran.stderr, "");
+    assert_eq!(result.stderr, "");
 }
 
 #[test]
 fn sarif_output_is_valid() {
-    let ran = Workspace::with(&invalid_cluster())
+    let result = Workspace::with(&invalid_cluster())
         .run(&["check", "--format", "sarif"])
         .expect_code(2);
-    let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+    let all: Value = serde_json::from_str(&result.stdout).unwrap();
     assert_eq!(all["version"], "2.1.0");
     let run = &all["runs"][0];
     let rules = run["tool"]["driver"]["rules"].as_array().unwrap();
@@ -187,9 +260,9 @@ fn sarif_output_is_valid() {
             rules.iter().any(|rule| rule["id"] == result["ruleId"]),
             "{result}"
         );
-        let place = &result["locations"][0]["physicalLocation"];
-        assert_eq!(place["artifactLocation"]["uri"], "gpu-cluster.yaml");
-        assert!(place["region"]["startLine"].as_u64().unwrap() > 7);
+        let location = &result["locations"][0]["physicalLocation"];
+        assert_eq!(location["artifactLocation"]["uri"], "gpu-cluster.yaml");
+        assert!(location["region"]["startLine"].as_u64().unwrap() > 7);
     }
     assert!(run["results"].as_array().unwrap().len() > 1);
 }
@@ -197,9 +270,9 @@ fn sarif_output_is_valid() {
 #[test]
 fn misspelled_key_is_one_finding() {
     for wrong in ["{cuont: 1}", "{mni: 0, max: 2}", "{count: 1, maxx: 2}"] {
-        let place = Workspace::with(&GOOD.replace("{count: 1}", wrong));
-        let ran = place.run(&["check", "--format", "json"]).expect_code(2);
-        let all: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let workspace = Workspace::with(&GOOD.replace("{count: 1}", wrong));
+        let result = workspace.run(&["check", "--format", "json"]).expect_code(2);
+        let all: Value = serde_json::from_str(&result.stdout).unwrap();
         let findings = all["findings"].as_array().unwrap();
         let codes: Vec<_> = findings.iter().map(|found| found["name"].clone()).collect();
         assert_eq!(codes, ["unknown-key", "unknown-key"], "{wrong}");
@@ -209,24 +282,30 @@ fn misspelled_key_is_one_finding() {
 #[test]
 fn long_value_is_complete_only_in_json() {
     let value = "x".repeat(10_000);
-    let place = Workspace::with(&GOOD.replace("model: A30", &format!("model: {value}")));
+    let workspace = Workspace::with(&GOOD.replace("model: A30", &format!("model: {value}")));
     for format in ["text", "github", "markdown"] {
-        let ran = place.run(&["check", "--format", format]).expect_code(2);
-        let bytes = ran.stdout.len();
-        assert!(bytes < 1500, "{format} has {bytes} bytes:\n{}", ran.stdout);
-        assert!(ran.stdout.contains('…'), "{format}");
+        let result = workspace.run(&["check", "--format", format]).expect_code(2);
+        let bytes = result.stdout.len();
+        assert!(
+            bytes < 1500,
+            "{format} has {bytes} bytes:\n{}",
+            result.stdout
+        );
+        assert!(result.stdout.contains('…'), "{format}");
     }
     for format in ["json", "sarif"] {
-        let ran = place.run(&["check", "--format", format]).expect_code(2);
-        assert!(ran.stdout.contains(&value), "{format}");
+        let result = workspace.run(&["check", "--format", format]).expect_code(2);
+        assert!(result.stdout.contains(&value), "{format}");
     }
 }
 
 #[test]
 fn annotations_and_tables_are_formatted() {
-    let place = Workspace::with(&invalid_cluster());
-    let ran = place.run(&["check", "--format", "github"]).expect_code(2);
-    let lines: Vec<_> = ran.stdout.lines().collect();
+    let workspace = Workspace::with(&invalid_cluster());
+    let result = workspace
+        .run(&["check", "--format", "github"])
+        .expect_code(2);
+    let lines: Vec<_> = result.stdout.lines().collect();
     assert!(lines.len() > 1);
     for line in lines {
         assert!(
@@ -234,14 +313,16 @@ fn annotations_and_tables_are_formatted() {
             "{line}"
         );
     }
-    let ran = place.run(&["check", "--format", "markdown"]).expect_code(2);
-    let rows = ran.stdout.lines().filter(|line| line.starts_with('|'));
-    assert!(rows.count() > 3, "{}", ran.stdout);
+    let result = workspace
+        .run(&["check", "--format", "markdown"])
+        .expect_code(2);
+    let rows = result.stdout.lines().filter(|line| line.starts_with('|'));
+    assert!(rows.count() > 3, "{}", result.stdout);
 }
 
 #[test]
 fn usage_error_exits_with_2() {
-    let place = Workspace::with(GOOD);
+    let workspace = Workspace::with(GOOD);
     for args in [
         &[][..],
         &["bulid"],
@@ -251,11 +332,17 @@ fn usage_error_exits_with_2() {
         &["init", "--cloud", "oracle"],
         &["catalog", "gpu-s"],
     ] {
-        let ran = place.run(args).expect_code(2);
-        assert!(ran.stdout.is_empty() && !ran.stderr.is_empty(), "{args:?}");
+        let result = workspace.run(args).expect_code(2);
+        assert!(
+            result.stdout.is_empty() && !result.stderr.is_empty(),
+            "{args:?}"
+        );
     }
-    let ran = place.run(&["--help"]).expect_code(0);
-    assert!(ran.stderr.is_empty() && ran.stdout.contains("Usage: gpuc"));
-    let ran = place.run(&["--version"]).expect_code(0);
-    assert_eq!(ran.stdout, format!("gpuc {}\n", env!("CARGO_PKG_VERSION")));
+    let result = workspace.run(&["--help"]).expect_code(0);
+    assert!(result.stderr.is_empty() && result.stdout.contains("Usage: gpuc"));
+    let result = workspace.run(&["--version"]).expect_code(0);
+    assert_eq!(
+        result.stdout,
+        format!("gpuc {}\n", env!("CARGO_PKG_VERSION"))
+    );
 }

@@ -5,12 +5,12 @@ use std::process::Stdio;
 
 use super::{CliResult, GOOD, Workspace};
 
-pub(super) fn run_with_input(place: &Workspace, args: &[&str], text: &[u8]) -> CliResult {
-    let mut command = place.command(args);
+pub(super) fn run_with_input(workspace: &Workspace, args: &[&str], text: &[u8]) -> CliResult {
+    let mut command = workspace.command(args);
     let command = command.stdin(Stdio::piped()).stdout(Stdio::piped());
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // A program that has seen enough stops listening.
+    // The write fails if gpuc exits before it has read everything.
     let _ = stdin.write_all(text);
     drop(stdin);
     CliResult::from_output(child.wait_with_output().unwrap())
@@ -18,55 +18,67 @@ pub(super) fn run_with_input(place: &Workspace, args: &[&str], text: &[u8]) -> C
 
 #[test]
 fn dash_is_standard_input() {
-    let place = Workspace::empty();
-    run_with_input(&place, &["check", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
+    let workspace = Workspace::empty();
+    run_with_input(&workspace, &["check", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
     let bad = GOOD.replace("A30", "A31");
-    let ran = run_with_input(&place, &["check", "-"], bad.as_bytes()).expect_code(2);
-    assert!(ran.stdout.contains("--> <stdin>:9:"), "{}", ran.stdout);
-    let ran = run_with_input(&place, &["expand", "-"], GOOD.as_bytes()).expect_code(0);
-    assert!(ran.stdout.contains("name: demo"), "{}", ran.stdout);
-    let ran = run_with_input(&place, &["check", "-"], b"a: \xff").expect_code(2);
+    let result = run_with_input(&workspace, &["check", "-"], bad.as_bytes()).expect_code(2);
     assert!(
-        ran.stdout.contains("`<stdin>` is not UTF-8"),
+        result.stdout.contains("--> <stdin>:9:"),
         "{}",
-        ran.stdout
+        result.stdout
+    );
+    let result = run_with_input(&workspace, &["expand", "-"], GOOD.as_bytes()).expect_code(0);
+    assert!(result.stdout.contains("name: demo"), "{}", result.stdout);
+    let result = run_with_input(&workspace, &["check", "-"], b"a: \xff").expect_code(2);
+    assert!(
+        result.stdout.contains("`<stdin>` is not UTF-8"),
+        "{}",
+        result.stdout
     );
     let large = vec![b' '; gpuc_syntax::yaml::limits::BYTES + 1];
-    let ran = run_with_input(&place, &["check", "-"], &large).expect_code(2);
-    assert!(ran.stdout.contains("is larger than"), "{}", ran.stdout);
-    assert!(place.files("").is_empty());
-    run_with_input(&place, &["build", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
-    let readme = place.read("clusters/demo/README.md");
+    let result = run_with_input(&workspace, &["check", "-"], &large).expect_code(2);
+    assert!(
+        result.stdout.contains("is larger than"),
+        "{}",
+        result.stdout
+    );
+    assert!(workspace.files("").is_empty());
+    run_with_input(&workspace, &["build", "-", "-q"], GOOD.as_bytes()).expect_silent_success();
+    let readme = workspace.read("clusters/demo/README.md");
     assert!(
         readme.contains(" this folder from the file on standard input:\n"),
         "{readme}"
     );
-    run_with_input(&place, &["build", "-", "--check"], GOOD.as_bytes()).expect_silent_success();
+    run_with_input(&workspace, &["build", "-", "--check"], GOOD.as_bytes()).expect_silent_success();
 }
 
 #[test]
 fn piped_input_can_name_a_base() {
-    let place = Workspace::empty();
-    place.write("base.yaml", GOOD);
+    let workspace = Workspace::empty();
+    workspace.write("base.yaml", GOOD);
     let text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: other}\nbase: base.yaml\n";
-    run_with_input(&place, &["build", "-", "-q"], text.as_bytes()).expect_silent_success();
-    assert!(place.path("clusters/other/README.md").is_file());
+    run_with_input(&workspace, &["build", "-", "-q"], text.as_bytes()).expect_silent_success();
+    assert!(workspace.path("clusters/other/README.md").is_file());
 }
 
 #[test]
 fn file_can_have_the_name_of_standard_input() {
-    let place = Workspace::empty();
-    place.write("-", GOOD);
-    place.run(&["check", "./-", "-q"]).expect_silent_success();
+    let workspace = Workspace::empty();
+    workspace.write("-", GOOD);
+    workspace
+        .run(&["check", "./-", "-q"])
+        .expect_silent_success();
 }
 
 #[test]
 fn generated_files_name_their_source() {
-    let place = Workspace::empty();
-    place.write("fleet/prod.gpu-cluster.yaml", GOOD);
-    place.run(&["build", "fleet", "-q"]).expect_silent_success();
+    let workspace = Workspace::empty();
+    workspace.write("fleet/prod.gpu-cluster.yaml", GOOD);
+    workspace
+        .run(&["build", "fleet", "-q"])
+        .expect_silent_success();
     let mut headers = 0;
-    for (path, text) in place.files("clusters") {
+    for (path, text) in workspace.files("clusters") {
         assert!(
             !text.contains(" gpu-cluster.yaml") && !text.contains("`gpu-cluster.yaml"),
             "{path}:\n{text}"
@@ -75,23 +87,25 @@ fn generated_files_name_their_source() {
             usize::from(text.contains("\n# Generated by gpuc from prod.gpu-cluster.yaml. Edit"));
     }
     assert!(headers > 1);
-    // The file's name alone counts: not how it was come to.
-    let before = place.files("clusters");
-    let file = place.path("fleet/prod.gpu-cluster.yaml");
-    place
+    // Only the file name matters, not the path on the command line.
+    let before = workspace.files("clusters");
+    let file = workspace.path("fleet/prod.gpu-cluster.yaml");
+    workspace
         .run(&["build", "-q", file.to_str().unwrap()])
         .expect_silent_success();
-    assert_eq!(place.files("clusters"), before);
+    assert_eq!(workspace.files("clusters"), before);
 }
 
 #[cfg(unix)]
 #[test]
 fn hostile_file_name_stays_in_its_comment() {
     let name = "a\ntouch pwned\r\u{85}\u{1b}[2J`$(touch pwned)`.yaml";
-    let place = Workspace::empty();
-    place.write(name, GOOD);
-    place.run(&["build", "-q", name]).expect_silent_success();
-    for (path, text) in place.files("clusters") {
+    let workspace = Workspace::empty();
+    workspace.write(name, GOOD);
+    workspace
+        .run(&["build", "-q", name])
+        .expect_silent_success();
+    for (path, text) in workspace.files("clusters") {
         if path.ends_with("gpuc.lock.json") {
             continue;
         }
@@ -102,7 +116,7 @@ fn hostile_file_name_stays_in_its_comment() {
         );
     }
     for script in ["lib.sh", "verify.sh"] {
-        let script = place.path("clusters/demo/cloud").join(script);
+        let script = workspace.path("clusters/demo/cloud").join(script);
         let parsed = std::process::Command::new("bash")
             .arg("-n")
             .arg(script)
@@ -113,84 +127,95 @@ fn hostile_file_name_stays_in_its_comment() {
 
 #[test]
 fn other_file_extension_gets_a_hint() {
-    let place = Workspace::empty();
-    place.write("gpu-cluster.yml", GOOD);
-    place.write("deep/prod.gpu-cluster.yml", GOOD);
+    let workspace = Workspace::empty();
+    workspace.write("gpu-cluster.yml", GOOD);
+    workspace.write("deep/prod.gpu-cluster.yml", GOOD);
     for args in [&["build"][..], &["check", "."], &["build", "deep"]] {
-        let ran = place.run(args).expect_code(3);
-        assert!(ran.stderr.contains("help: rename "), "{}", ran.stderr);
+        let result = workspace.run(args).expect_code(3);
+        assert!(result.stderr.contains("help: rename "), "{}", result.stderr);
         assert!(
-            ran.stderr
+            result
+                .stderr
                 .contains("gpu-cluster.yml to use the extension .yaml"),
             "{}",
-            ran.stderr
+            result.stderr
         );
     }
-    place
+    workspace
         .run(&["check", "-q", "gpu-cluster.yml"])
         .expect_silent_success();
-    // One among others is not skipped silently.
-    place.write("deep/gpu-cluster.yaml", GOOD);
-    let ran = place.run(&["check", "deep"]).expect_code(0);
+    // In a folder with other input files, a skipped file is reported.
+    workspace.write("deep/gpu-cluster.yaml", GOOD);
+    let result = workspace.run(&["check", "deep"]).expect_code(0);
     assert!(
-        ran.stderr.contains(
+        result.stderr.contains(
             "note: deep/prod.gpu-cluster.yml was not read: rename deep/prod.gpu-cluster.yml"
         ),
         "{}",
-        ran.stderr
+        result.stderr
     );
 }
 
 #[test]
 fn base_file_gets_a_hint() {
-    let place = Workspace::empty();
+    let workspace = Workspace::empty();
     let base = GOOD
         .lines()
         .filter(|line| !line.starts_with("cloud") && !line.starts_with("metadata"));
-    place.write("base.yaml", &base.collect::<Vec<_>>().join("\n"));
-    let ran = place.run(&["check", "base.yaml"]).expect_code(2);
+    workspace.write("base.yaml", &base.collect::<Vec<_>>().join("\n"));
+    let result = workspace.run(&["check", "base.yaml"]).expect_code(2);
     assert_eq!(
-        ran.stdout.matches("if this file is a base").count(),
+        result.stdout.matches("if this file is a base").count(),
         1,
         "{}",
-        ran.stdout
+        result.stdout
     );
-    // What names a base is none itself.
-    place.write(
+    // A file that names a base is not itself a base.
+    workspace.write(
         "top.yaml",
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: base.yaml\n",
     );
-    let ran = place.run(&["check", "top.yaml"]).expect_code(2);
+    let result = workspace.run(&["check", "top.yaml"]).expect_code(2);
     assert!(
-        !ran.stdout.contains("if this file is a base"),
+        !result.stdout.contains("if this file is a base"),
         "{}",
-        ran.stdout
+        result.stdout
     );
 }
 
 #[test]
 fn named_pipe_is_read() {
-    let place = Workspace::with(GOOD);
-    let path = place.path("pipe");
+    let workspace = Workspace::with(GOOD);
+    let path = workspace.path("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
     let writer = std::thread::spawn(move || std::fs::write(path, GOOD).unwrap());
-    let ran = place.run(&["check", "pipe"]).expect_code(0);
-    assert!(ran.stderr.contains("1 cluster checked"), "{}", ran.stderr);
-    writer.join().unwrap();
-    let ran = place.run(&["check", "/dev/zero"]).expect_code(2);
+    let result = workspace.run(&["check", "pipe"]).expect_code(0);
     assert!(
-        ran.stdout.contains("16 MiB"),
+        result.stderr.contains("1 cluster checked"),
+        "{}",
+        result.stderr
+    );
+    writer.join().unwrap();
+    let result = workspace.run(&["check", "/dev/zero"]).expect_code(2);
+    assert!(
+        result.stdout.contains("16 MiB"),
         "{}{}",
-        ran.stdout,
-        ran.stderr
+        result.stdout,
+        result.stderr
     );
 }
 
 #[test]
 fn starter_is_printed_to_standard_output() {
-    let place = Workspace::empty();
-    let ran = place.run(&["init", "--cloud", "aws", "-"]).expect_code(0);
-    assert!(ran.stdout.contains("kind: GpuCluster"), "{}", ran.stdout);
-    assert!(place.files("").is_empty());
+    let workspace = Workspace::empty();
+    let result = workspace
+        .run(&["init", "--cloud", "aws", "-"])
+        .expect_code(0);
+    assert!(
+        result.stdout.contains("kind: GpuCluster"),
+        "{}",
+        result.stdout
+    );
+    assert!(workspace.files("").is_empty());
 }

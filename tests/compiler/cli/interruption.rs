@@ -1,4 +1,4 @@
-//! A run can be killed at any moment.
+//! gpuc can be killed at any moment.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use super::{GOOD, Workspace};
 
 const CLUSTERS: usize = 6;
 
-/// Clusters with so many pools that writing them takes a while.
+/// Clusters with enough pools that writing them takes a while.
 fn fleet_text(hosts: &str, pools: usize) -> String {
     let mut text = String::new();
     for cluster in 0..CLUSTERS {
@@ -27,7 +27,7 @@ fn fleet_text(hosts: &str, pools: usize) -> String {
     text
 }
 
-/// Well-distributed numbers, the same in every run (Knuth, TAOCP 3.3.4, line 26).
+/// A pseudorandom sequence, the same in every run (Knuth, TAOCP 3.3.4, line 26).
 struct PseudoRandom(u64);
 
 impl PseudoRandom {
@@ -42,55 +42,55 @@ impl PseudoRandom {
 
 fn kill_repeatedly(times: usize) {
     let versions = [fleet_text("old", 12), fleet_text("new", 9)];
-    let place = Workspace::empty();
+    let workspace = Workspace::empty();
     let clean = versions.each_ref().map(|text| {
-        place.write("gpu-cluster.yaml", text);
-        place
+        workspace.write("gpu-cluster.yaml", text);
+        workspace
             .run(&["build", "-q", "-o", "clean"])
             .expect_silent_success();
-        let files = place.files("clean");
-        std::fs::remove_dir_all(place.path("clean")).unwrap();
+        let files = workspace.files("clean");
+        std::fs::remove_dir_all(workspace.path("clean")).unwrap();
         files
     });
-    place.build();
-    let begin = Instant::now();
-    place.write("gpu-cluster.yaml", &versions[0]);
-    place.build();
-    let whole = u64::try_from(begin.elapsed().as_micros()).unwrap();
+    workspace.build();
+    let start = Instant::now();
+    workspace.write("gpu-cluster.yaml", &versions[0]);
+    workspace.build();
+    let duration = u64::try_from(start.elapsed().as_micros()).unwrap();
     let mut spread = PseudoRandom(0x9e37_79b9);
     let mut interrupted = 0;
     let mut round = 0;
-    // How long a run takes differs from one to the next: the test repeats until enough were hit while they wrote.
+    // The duration of a run varies. The test repeats until enough runs were killed while they wrote.
     while round < times || (interrupted <= times / 10 && round < 20 * times) {
         round += 1;
         let version = (round + 1) % 2;
-        place.write("gpu-cluster.yaml", &versions[version]);
-        let mut child = place
+        workspace.write("gpu-cluster.yaml", &versions[version]);
+        let mut child = workspace
             .command(&["build", "-q"])
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
         if spread.below(2) == 0 {
-            // Most of a run is reading and compiling; what matters happens in its second half.
-            std::thread::sleep(Duration::from_micros(whole / 3 + spread.below(whole)));
+            // A run first reads and compiles. It writes only in its second half.
+            std::thread::sleep(Duration::from_micros(duration / 3 + spread.below(duration)));
         } else {
-            while child.try_wait().unwrap().is_none() && !has_pending_lock(&place) {
+            while child.try_wait().unwrap().is_none() && !has_pending_lock(&workspace) {
                 std::thread::yield_now();
             }
-            std::thread::sleep(Duration::from_micros(spread.below(whole / 4)));
+            std::thread::sleep(Duration::from_micros(spread.below(duration / 4)));
         }
         child.kill().unwrap();
         let ended = child.wait().unwrap();
-        let found = place.files("clusters");
+        let found = workspace.files("clusters");
         interrupted +=
             usize::from(!ended.success() && found != clean[version] && found != clean[1 - version]);
         assert_complete_files(&found, &clean);
-        // Now and then the next run is killed too, and the one after it begins from both.
+        // Sometimes the next run is killed too, and the run after it starts from the result of both.
         if spread.below(3) > 0 {
-            place.build();
-            assert_eq!(place.files("clusters"), clean[version], "round {round}");
+            workspace.build();
+            assert_eq!(workspace.files("clusters"), clean[version], "round {round}");
             assert!(
-                empty_folders(&place.path("clusters")).is_empty(),
+                empty_folders(&workspace.path("clusters")).is_empty(),
                 "round {round}"
             );
         }
@@ -101,10 +101,10 @@ fn kill_repeatedly(times: usize) {
     );
 }
 
-/// Whether a run has written a lock that lists files to come.
-fn has_pending_lock(place: &Workspace) -> bool {
+/// Whether a run has written a lock that lists files to be written.
+fn has_pending_lock(workspace: &Workspace) -> bool {
     (0..CLUSTERS).any(|cluster| {
-        let lock = place.path(&format!(
+        let lock = workspace.path(&format!(
             "clusters/demo-{cluster}/{}",
             gpuc_compile::lock::LOCK_FILE
         ));
@@ -112,7 +112,7 @@ fn has_pending_lock(place: &Workspace) -> bool {
     })
 }
 
-/// Every file has either its old or its new content.
+/// Asserts that every file has either its old or its new content.
 fn assert_complete_files(found: &BTreeMap<String, String>, clean: &[BTreeMap<String, String>; 2]) {
     for (path, contents) in found {
         let name = path.rsplit('/').next().unwrap();
@@ -120,7 +120,7 @@ fn assert_complete_files(found: &BTreeMap<String, String>, clean: &[BTreeMap<Str
             gpuc_compile::lock::Lock::parse(contents).unwrap();
         } else if !name.starts_with(gpuc_compile::lock::TEMPORARY_PREFIX) {
             let known = clean.iter().any(|files| files.get(path) == Some(contents));
-            assert!(known, "{path} is torn:\n{contents}");
+            assert!(known, "{path} is incomplete:\n{contents}");
         }
     }
 }

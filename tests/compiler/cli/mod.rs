@@ -33,14 +33,14 @@ nodePools:
   - {name: gpu, gpu: {model: A30, perNode: 2}, hosts: [node-2], nodes: {count: 1}}
 "#;
 
-/// The file without its GPU pool.
+/// GOOD without its GPU pool.
 pub(crate) fn without_gpus() -> String {
     let lines = GOOD.lines().filter(|line| !line.contains("name: gpu,"));
     let lines: Vec<_> = lines.filter(|line| !line.starts_with("stack")).collect();
     lines.join("\n") + "\n"
 }
 
-/// The result of a run.
+/// The result of a run of gpuc.
 pub(crate) struct CliResult {
     pub(crate) code: i32,
     /// Standard output.
@@ -65,15 +65,15 @@ impl CliResult {
         self
     }
 
-    /// Whether it exited with 0 and without messages.
+    /// Asserts that gpuc exited with 0 and printed nothing.
     #[track_caller]
     pub(crate) fn expect_silent_success(self) {
-        let ran = self.expect_code(0);
-        assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("", ""));
+        let result = self.expect_code(0);
+        assert_eq!((result.stdout.as_str(), result.stderr.as_str()), ("", ""));
     }
 }
 
-/// A folder to run gpuc in.
+/// A folder in which gpuc runs.
 pub(crate) struct Workspace {
     folder: TempDir,
 }
@@ -106,7 +106,7 @@ impl Workspace {
         fs::read_to_string(self.path(path)).unwrap()
     }
 
-    /// The command, with this working directory.
+    /// The command, with the workspace as its working directory.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
         let mut command = gpuc();
         command.args(args).current_dir(self.folder.path());
@@ -117,7 +117,7 @@ impl Workspace {
         CliResult::from_output(self.command(args).output().unwrap())
     }
 
-    /// Builds, and expects success.
+    /// Builds, and asserts success.
     #[track_caller]
     pub(crate) fn build(&self) {
         self.run(&["build", "-q"]).expect_silent_success();

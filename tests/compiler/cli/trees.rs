@@ -6,68 +6,69 @@ use super::{GOOD, Workspace, clean_build, first_file, modification_times, withou
 
 #[test]
 fn fresh_tree_is_unchanged() {
-    let place = Workspace::with(GOOD);
-    let ran = place.run(&["build"]).expect_code(0);
-    assert_eq!(ran.stdout, "");
+    let workspace = Workspace::with(GOOD);
+    let result = workspace.run(&["build"]).expect_code(0);
+    assert_eq!(result.stdout, "");
     assert!(
-        ran.stderr
+        result
+            .stderr
             .starts_with("demo: 2 pools · 2 nodes · 2 GPUs · "),
         "{}",
-        ran.stderr
+        result.stderr
     );
     assert!(
-        ran.stderr.contains("next: review clusters, commit it"),
+        result.stderr.contains("next: review and commit clusters"),
         "{}",
-        ran.stderr
+        result.stderr
     );
-    place.run(&["build", "--check"]).expect_silent_success();
-    let before = modification_times(&place.path("clusters"));
+    workspace.run(&["build", "--check"]).expect_silent_success();
+    let before = modification_times(&workspace.path("clusters"));
     std::thread::sleep(std::time::Duration::from_millis(20));
-    let again = place.run(&["build"]).expect_code(0);
+    let again = workspace.run(&["build"]).expect_code(0);
     assert!(again.stderr.contains("(unchanged)"), "{}", again.stderr);
     assert!(!again.stderr.contains("next:"), "{}", again.stderr);
-    assert_eq!(modification_times(&place.path("clusters")), before);
+    assert_eq!(modification_times(&workspace.path("clusters")), before);
 }
 
 #[test]
 fn lock_change_names_its_reason() {
-    let place = Workspace::with(GOOD);
-    place.build();
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
     let lock = "clusters/demo/gpuc.lock.json";
-    let older = place
+    let older = workspace
         .read(lock)
         .replacen("\"gpuc\": \"", "\"gpuc\": \"0.0.0-", 1);
-    place.write(lock, &older);
-    let ran = place.run(&["build", "--check"]).expect_code(1);
-    let wanted = format!("stale: {lock} (written by another version of gpuc)\n");
-    assert_eq!(ran.stdout, wanted);
-    let ran = place.run(&["build"]).expect_code(0);
-    let wanted = "(unchanged except the lock: written by another version of gpuc)";
-    assert!(ran.stderr.contains(wanted), "{}", ran.stderr);
-    place.run(&["build", "--check"]).expect_silent_success();
+    workspace.write(lock, &older);
+    let result = workspace.run(&["build", "--check"]).expect_code(1);
+    let expected = format!("stale: {lock} (written by another version of gpuc)\n");
+    assert_eq!(result.stdout, expected);
+    let result = workspace.run(&["build"]).expect_code(0);
+    let expected = "(unchanged except the lock: written by another version of gpuc)";
+    assert!(result.stderr.contains(expected), "{}", result.stderr);
+    workspace.run(&["build", "--check"]).expect_silent_success();
 }
 
 #[cfg(unix)]
 #[test]
 fn script_without_execute_permission_is_reported() {
     use std::os::unix::fs::PermissionsExt;
-    let place = Workspace::with(GOOD);
-    place.build();
-    let script = place.path("clusters/demo/cloud/apply.sh");
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    let script = workspace.path("clusters/demo/cloud/apply.sh");
     fs::set_permissions(&script, fs::Permissions::from_mode(0o644)).unwrap();
-    let ran = place.run(&["build", "--check"]).expect_code(1);
-    let wanted = "stale: clusters/demo/cloud/apply.sh (only the executable bit differs)\n";
-    assert_eq!(ran.stdout, wanted);
+    let result = workspace.run(&["build", "--check"]).expect_code(1);
+    let expected = "stale: clusters/demo/cloud/apply.sh (only the executable bit differs)\n";
+    assert_eq!(result.stdout, expected);
 }
 
 #[test]
 fn differences_are_in_machine_readable_output() {
-    let place = Workspace::with(GOOD);
-    place.build();
-    place.write("clusters/demo/README.md", "mine\n");
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    workspace.write("clusters/demo/README.md", "mine\n");
     let check = |format: &str| {
-        let ran = place.run(&["build", "--check", "--format", format]);
-        ran.expect_code(1).stdout
+        let result = workspace.run(&["build", "--check", "--format", format]);
+        result.expect_code(1).stdout
     };
     let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
     let found = &all["findings"][0];
@@ -81,79 +82,79 @@ fn differences_are_in_machine_readable_output() {
     assert_eq!(all["runs"][0]["results"][0]["ruleId"], "GPUC0301");
     assert!(check("github").starts_with("::error file=clusters/demo/README.md,line=1,"));
     assert!(check("markdown").contains("clusters/demo/README.md"));
-    // A tree without an input is one of them, and a clean one has an empty document.
-    place.run(&["build", "--force", "-q"]).expect_code(0);
+    // A tree without an input is a finding, and a clean run prints an empty document.
+    workspace.run(&["build", "--force", "-q"]).expect_code(0);
     let all: serde_json::Value = serde_json::from_str(
-        &place
+        &workspace
             .run(&["build", "--check", "--format", "json"])
             .expect_code(0)
             .stdout,
     )
     .unwrap();
     assert_eq!(all["findings"], serde_json::json!([]));
-    place.write(
+    workspace.write(
         "gpu-cluster.yaml",
         &GOOD.replace("name: demo", "name: other"),
     );
-    place.run(&["build", "-q"]).expect_code(0);
+    workspace.run(&["build", "-q"]).expect_code(0);
     let all: serde_json::Value = serde_json::from_str(&check("json")).unwrap();
     assert_eq!(all["findings"][0]["file"], "clusters/demo/gpuc.lock.json");
 }
 
 #[test]
 fn edited_file_is_kept_without_force() {
-    let place = Workspace::with(GOOD);
-    place.build();
-    let fresh = place.files("clusters");
-    let file = format!("clusters/demo/{}", first_file(&place));
-    place.write(&file, "mine: true\n");
-    let ran = place.run(&["build"]).expect_code(1);
-    assert_eq!(ran.stdout, "");
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    let fresh = workspace.files("clusters");
+    let file = format!("clusters/demo/{}", first_file(&workspace));
+    workspace.write(&file, "mine: true\n");
+    let result = workspace.run(&["build"]).expect_code(1);
+    assert_eq!(result.stdout, "");
     assert!(
-        ran.stderr.contains(&format!("{file}: edited by hand")),
+        result.stderr.contains(&format!("{file}: edited by hand")),
         "{}",
-        ran.stderr
+        result.stderr
     );
-    assert!(ran.stderr.contains("--force"), "{}", ran.stderr);
-    assert_eq!(place.read(&file), "mine: true\n");
-    let ran = place.run(&["build", "--check"]).expect_code(1);
-    assert_eq!(ran.stdout, format!("edited by hand: {file}\n"));
-    assert_eq!(place.read(&file), "mine: true\n");
-    place.run(&["build", "--force"]).expect_code(0);
-    assert_eq!(place.files("clusters"), fresh);
-    place.run(&["build", "--check"]).expect_silent_success();
+    assert!(result.stderr.contains("--force"), "{}", result.stderr);
+    assert_eq!(workspace.read(&file), "mine: true\n");
+    let result = workspace.run(&["build", "--check"]).expect_code(1);
+    assert_eq!(result.stdout, format!("edited by hand: {file}\n"));
+    assert_eq!(workspace.read(&file), "mine: true\n");
+    workspace.run(&["build", "--force"]).expect_code(0);
+    assert_eq!(workspace.files("clusters"), fresh);
+    workspace.run(&["build", "--check"]).expect_silent_success();
 }
 
 #[test]
 fn removed_files_are_deleted() {
-    let place = Workspace::with(GOOD);
-    place.build();
-    place.write("gpu-cluster.yaml", &without_gpus());
-    let ran = place.run(&["build", "--check"]).expect_code(1);
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    workspace.write("gpu-cluster.yaml", &without_gpus());
+    let result = workspace.run(&["build", "--check"]).expect_code(1);
     assert!(
-        ran.stdout.contains("orphan: clusters/demo/manifests/"),
+        result.stdout.contains("orphan: clusters/demo/manifests/"),
         "{}",
-        ran.stdout
+        result.stdout
     );
     assert!(
-        ran.stdout.contains("stale: clusters/demo/README.md"),
+        result.stdout.contains("stale: clusters/demo/README.md"),
         "{}",
-        ran.stdout
+        result.stdout
     );
-    let ran = place.run(&["build"]).expect_code(0);
-    assert!(ran.stderr.contains(" removed)"), "{}", ran.stderr);
-    assert_eq!(place.files("clusters"), clean_build(&without_gpus()));
+    let result = workspace.run(&["build"]).expect_code(0);
+    assert!(result.stderr.contains(" removed)"), "{}", result.stderr);
+    assert_eq!(workspace.files("clusters"), clean_build(&without_gpus()));
     assert!(
-        !place.path("clusters/demo/manifests").exists(),
-        "folders that are empty go too"
+        !workspace.path("clusters/demo/manifests").exists(),
+        "empty folders are removed too"
     );
 }
 
 #[test]
 fn missing_tree_is_reported() {
-    let place = Workspace::with(GOOD);
-    let ran = place.run(&["build", "--check"]).expect_code(1);
-    let lines: Vec<_> = ran.stdout.lines().collect();
+    let workspace = Workspace::with(GOOD);
+    let result = workspace.run(&["build", "--check"]).expect_code(1);
+    let lines: Vec<_> = result.stdout.lines().collect();
     assert!(
         lines.contains(&"missing: clusters/demo/README.md"),
         "{lines:?}"
@@ -164,58 +165,61 @@ fn missing_tree_is_reported() {
             .all(|line| line.starts_with("missing: clusters/demo/")),
         "{lines:?}"
     );
-    assert!(!place.path("clusters").exists(), "--check writes nothing");
+    assert!(!workspace.path("clusters").exists(), "--check wrote files");
 }
 
 #[test]
-fn foreign_files_are_never_changed() {
-    let place = Workspace::with(GOOD);
-    place.write("clusters/demo/notes.md", "mine\n");
-    place.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
-    place.build();
-    place.run(&["build", "--check"]).expect_silent_success();
-    place.write("gpu-cluster.yaml", &without_gpus());
-    place
+fn unmanaged_files_are_never_changed() {
+    let workspace = Workspace::with(GOOD);
+    workspace.write("clusters/demo/notes.md", "mine\n");
+    workspace.write("clusters/demo/manifests/mine/own.yaml", "mine: true\n");
+    workspace.build();
+    workspace.run(&["build", "--check"]).expect_silent_success();
+    workspace.write("gpu-cluster.yaml", &without_gpus());
+    workspace
         .run(&["build", "--force", "-q"])
         .expect_silent_success();
-    assert_eq!(place.read("clusters/demo/notes.md"), "mine\n");
+    assert_eq!(workspace.read("clusters/demo/notes.md"), "mine\n");
     assert_eq!(
-        place.read("clusters/demo/manifests/mine/own.yaml"),
+        workspace.read("clusters/demo/manifests/mine/own.yaml"),
         "mine: true\n"
     );
-    // One that stands where gpuc writes is kept as well, and is named.
+    // A file of the user at a path that gpuc generates is kept and reported.
     let other = Workspace::with(GOOD);
     other.write("clusters/demo/README.md", "mine\n");
-    let ran = other.run(&["build"]).expect_code(1);
+    let result = other.run(&["build"]).expect_code(1);
     assert!(
-        ran.stderr
+        result
+            .stderr
             .contains("clusters/demo/README.md: not written by gpuc"),
         "{}",
-        ran.stderr
+        result.stderr
     );
     assert_eq!(other.files("clusters").len(), 1);
-    let ran = other.run(&["build", "--check"]).expect_code(1);
+    let result = other.run(&["build", "--check"]).expect_code(1);
     assert!(
-        ran.stdout.contains("not gpuc's: clusters/demo/README.md"),
+        result
+            .stdout
+            .contains("not gpuc's: clusters/demo/README.md"),
         "{}",
-        ran.stdout
+        result.stdout
     );
 }
 
 #[test]
 fn only_changed_files_are_written() {
-    let place = Workspace::with(GOOD);
-    place.build();
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
     let (before, old) = (
-        modification_times(&place.path("clusters")),
-        place.files("clusters"),
+        modification_times(&workspace.path("clusters")),
+        workspace.files("clusters"),
     );
     std::thread::sleep(std::time::Duration::from_millis(20));
-    place.write("gpu-cluster.yaml", &GOOD.replace("node-2", "node-3"));
-    place.build();
+    workspace.write("gpu-cluster.yaml", &GOOD.replace("node-2", "node-3"));
+    workspace.build();
     let (after, new) = (
-        modification_times(&place.path("clusters")),
-        place.files("clusters"),
+        modification_times(&workspace.path("clusters")),
+        workspace.files("clusters"),
     );
     let mut changed = 0;
     for (path, time) in &after {
@@ -231,51 +235,64 @@ fn only_changed_files_are_written() {
 
 #[test]
 fn error_leaves_the_tree_unchanged() {
-    let place = Workspace::with(GOOD);
-    place.build();
-    let fresh = place.files("clusters");
-    place.write(
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    let fresh = workspace.files("clusters");
+    workspace.write(
         "gpu-cluster.yaml",
         &GOOD.replace("model: A30", "model: A31"),
     );
-    let ran = place.run(&["build", "--force"]).expect_code(2);
-    assert_eq!(ran.stdout, "");
-    assert!(ran.stderr.contains("gpu-cluster.yaml:9:"), "{}", ran.stderr);
-    assert_eq!(place.files("clusters"), fresh);
+    let result = workspace.run(&["build", "--force"]).expect_code(2);
+    assert_eq!(result.stdout, "");
+    assert!(
+        result.stderr.contains("gpu-cluster.yaml:9:"),
+        "{}",
+        result.stderr
+    );
+    assert_eq!(workspace.files("clusters"), fresh);
 }
 
 #[test]
 fn unwritable_path_is_named() {
-    let place = Workspace::with(GOOD);
-    place.write("taken", "a file\n");
-    let ran = place.run(&["build", "-o", "taken"]).expect_code(3);
-    assert!(ran.stderr.contains("taken"), "{}", ran.stderr);
-    assert_eq!(place.read("taken"), "a file\n");
-    place.write("out/demo/manifests", "a file\n");
-    let ran = place.run(&["build", "-o", "out"]).expect_code(3);
+    let workspace = Workspace::with(GOOD);
+    workspace.write("taken", "a file\n");
+    let result = workspace.run(&["build", "-o", "taken"]).expect_code(3);
+    assert!(result.stderr.contains("taken"), "{}", result.stderr);
+    assert_eq!(workspace.read("taken"), "a file\n");
+    workspace.write("out/demo/manifests", "a file\n");
+    let result = workspace.run(&["build", "-o", "out"]).expect_code(3);
     assert!(
-        ran.stderr.contains("out/demo/manifests: is a file"),
+        result.stderr.contains("out/demo/manifests: is a file"),
         "{}",
-        ran.stderr
+        result.stderr
     );
-    place.write("torn/demo/gpuc.lock.json", "{");
-    let ran = place.run(&["build", "-o", "torn"]).expect_code(3);
+    workspace.write("torn/demo/gpuc.lock.json", "{");
+    let result = workspace.run(&["build", "-o", "torn"]).expect_code(3);
     assert!(
-        ran.stderr
+        result
+            .stderr
             .contains("torn/demo/gpuc.lock.json cannot be read: "),
         "{}",
-        ran.stderr
+        result.stderr
     );
-    place.write("torn/demo/gpuc.lock.json", "<<<<<<< ours\n{}\n");
-    let ran = place.run(&["build", "-o", "torn"]).expect_code(3);
-    assert!(ran.stderr.contains("conflict markers"), "{}", ran.stderr);
-    // What cannot be printed is an error too.
+    workspace.write("torn/demo/gpuc.lock.json", "<<<<<<< ours\n{}\n");
+    let result = workspace.run(&["build", "-o", "torn"]).expect_code(3);
+    assert!(
+        result.stderr.contains("conflict markers"),
+        "{}",
+        result.stderr
+    );
+    // A failure to print is an error too.
     if fs::metadata("/dev/full").is_ok() {
         let full = fs::OpenOptions::new()
             .write(true)
             .open("/dev/full")
             .unwrap();
-        let ended = place.command(&["schema"]).stdout(full).output().unwrap();
+        let ended = workspace
+            .command(&["schema"])
+            .stdout(full)
+            .output()
+            .unwrap();
         assert_eq!(ended.status.code(), Some(3));
     }
 }
@@ -283,18 +300,18 @@ fn unwritable_path_is_named() {
 #[test]
 fn machine_choice_is_kept_by_the_lock() {
     let quickstart = crate::support::repository().join("examples/quickstart/gpu-cluster.yaml");
-    let place = Workspace::with(&fs::read_to_string(quickstart).unwrap());
-    place.build();
-    let lock = place.read("clusters/quickstart/gpuc.lock.json");
+    let workspace = Workspace::with(&fs::read_to_string(quickstart).unwrap());
+    workspace.build();
+    let lock = workspace.read("clusters/quickstart/gpuc.lock.json");
     let machine = "\"infer\": \"g6.xlarge\"";
     assert!(lock.contains(machine), "{lock}");
-    // A catalog that was smaller then: only a larger machine had the card.
+    // With an older, smaller catalog, gpuc would have chosen a larger machine for the GPU model.
     let lock = lock.replace(machine, "\"infer\": \"g6.4xlarge\"");
-    place.write("clusters/quickstart/gpuc.lock.json", &lock);
-    place.build();
-    let lock = place.read("clusters/quickstart/gpuc.lock.json");
+    workspace.write("clusters/quickstart/gpuc.lock.json", &lock);
+    workspace.build();
+    let lock = workspace.read("clusters/quickstart/gpuc.lock.json");
     assert!(lock.contains("\"infer\": \"g6.4xlarge\""), "{lock}");
-    let files = place.files("clusters/quickstart/cloud");
+    let files = workspace.files("clusters/quickstart/cloud");
     assert!(files.values().any(|text| text.contains("g6.4xlarge")));
     assert!(!files.values().any(|text| text.contains("g6.xlarge")));
 }

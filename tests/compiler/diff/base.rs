@@ -1,8 +1,8 @@
-//! The base of a comparison: merge bases, renamed files, and trees that were not built from their input.
+//! The base of a comparison: merge bases, renamed files, and trees that do not match their input.
 
 use std::fs;
 
-use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
+use super::diff_command::{commit, committed_example, edit, git, gpuc, standard_output};
 
 const MORE_REPLICAS: (&str, &str) = ("replicas: 4", "replicas: 6");
 
@@ -18,19 +18,22 @@ fn branch_is_compared_with_its_merge_base() {
     edit(folder, "max: 4}", "max: 8}");
     commit(folder);
     git(folder, &["checkout", "-q", "mine"]);
-    let theirs = "nodes 0-8 → 0-4";
+    let base_change = "nodes 0-8 → 0-4";
     let all = gpuc(folder, &["diff", "--base", "main"]);
     let hint = "HEAD does not contain main";
     let typed = "`--base main...HEAD`";
-    let words = String::from_utf8_lossy(&all.stderr).into_owned();
-    assert!(words.contains(hint) && words.contains(typed), "{words}");
-    let all = combined_output(&all);
-    assert!(all.contains("8 → ") || all.contains(theirs), "{all}");
+    let message = String::from_utf8_lossy(&all.stderr).into_owned();
+    assert!(
+        message.contains(hint) && message.contains(typed),
+        "{message}"
+    );
+    let all = standard_output(&all);
+    assert!(all.contains("8 → ") || all.contains(base_change), "{all}");
     for base in ["main...HEAD", "main..."] {
         let mine = gpuc(folder, &["diff", "--base", base]);
-        let words = String::from_utf8_lossy(&mine.stderr).into_owned();
-        assert!(!words.contains(hint), "{words}");
-        let mine = combined_output(&mine);
+        let message = String::from_utf8_lossy(&mine.stderr).into_owned();
+        assert!(!message.contains(hint), "{message}");
+        let mine = standard_output(&mine);
         assert!(
             mine.contains("× 4 → ") || mine.contains("replicas 4 → 6"),
             "{mine}"
@@ -39,10 +42,10 @@ fn branch_is_compared_with_its_merge_base() {
         assert!(mine.contains(&format!("since {base} (")), "{mine}");
     }
     let wrong = gpuc(folder, &["diff", "--base", "nowhere...HEAD"]);
-    let words = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let message = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert!(
-        words.contains("`nowhere` is neither a folder nor a commit"),
-        "{words}"
+        message.contains("`nowhere` is neither a folder nor a commit"),
+        "{message}"
     );
 }
 
@@ -64,7 +67,7 @@ fn renamed_file_is_compared_with_its_old_name() {
             text.replacen(MORE_REPLICAS.0, MORE_REPLICAS.1, 1),
         )
         .unwrap();
-        let found = combined_output(&gpuc(folder, &["diff", new]));
+        let found = standard_output(&gpuc(folder, &["diff", new]));
         assert!(
             !found.contains("a new cluster"),
             "by git: {by_git}: {found}"
@@ -73,7 +76,7 @@ fn renamed_file_is_compared_with_its_old_name() {
             !found.contains("(new)") && !found.contains("new pool"),
             "{found}"
         );
-        assert!(found.contains("plugin-restarted"), "{found}");
+        assert!(found.contains("device-plugin-restarted"), "{found}");
     }
 }
 
@@ -84,7 +87,7 @@ fn headers_change_only_with_the_file_name() {
     let new = "here.gpu-cluster.yaml";
     edit(folder, MORE_REPLICAS.0, MORE_REPLICAS.1);
     git(folder, &["mv", "gpu-cluster.yaml", new]);
-    let json = combined_output(&gpuc(folder, &["diff", "--format", "json", new]));
+    let json = standard_output(&gpuc(folder, &["diff", "--format", "json", new]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     let changes = json["clusters"][0]["changes"].as_array().unwrap();
     let causes = |change: &serde_json::Value| -> Vec<String> {
@@ -108,7 +111,7 @@ fn headers_change_only_with_the_file_name() {
     let header = of("file", "cloud/cluster.sh");
     assert_eq!(causes(header), [name]);
     assert_eq!(
-        header["because"],
+        header["reason"],
         "its header names the file that it was generated from"
     );
     assert_eq!(causes(of("file", "README.md")), [more, name]);
@@ -124,22 +127,22 @@ fn tree_that_differs_from_its_input_is_reported() {
     let readme = tree.join("README.md");
     fs::write(&readme, "edited\n").unwrap();
     commit(folder);
-    let words =
+    let message =
         "the tree on disk does not match this input: 1 file edited by hand; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
-        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
-        assert!(found.contains(words), "{format}: {found}");
+        let found = standard_output(&gpuc(folder, &["diff", "--format", format]));
+        assert!(found.contains(message), "{format}: {found}");
         assert!(found.contains("README.md"), "{format}: {found}");
     }
-    let found = combined_output(&gpuc(folder, &["diff", "--format", "json"]));
-    assert!(found.contains("\"byHand\": true"), "{found}");
+    let found = standard_output(&gpuc(folder, &["diff", "--format", "json"]));
+    assert!(found.contains("\"edited\": true"), "{found}");
     fs::remove_dir_all(&tree).unwrap();
-    let found = combined_output(&gpuc(folder, &["diff"]));
+    let found = standard_output(&gpuc(folder, &["diff"]));
     assert!(!found.contains("the tree on disk"), "{found}");
 }
 
 #[test]
-fn irrelevant_tree_differences_are_reported_as_such() {
+fn insignificant_tree_differences_are_identified() {
     let folder = committed_example();
     let folder = folder.path();
     let tree = folder.join("clusters/eks-teams");
@@ -150,35 +153,35 @@ fn irrelevant_tree_differences_are_reported_as_such() {
     fs::write(&lock, built.replace(&version, "\"gpuc\": \"0.0.1\"")).unwrap();
     let touches = "; running workloads unaffected; run `gpuc build`";
     for format in ["text", "markdown", "github"] {
-        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
-        let words = format!("gpuc.lock.json (written by another version of gpuc){touches}");
-        assert!(found.contains(&words), "{format}: {found}");
+        let found = standard_output(&gpuc(folder, &["diff", "--format", format]));
+        let message = format!("gpuc.lock.json (written by another version of gpuc){touches}");
+        assert!(found.contains(&message), "{format}: {found}");
     }
     fs::write(&lock, &built).unwrap();
     git(folder, &["config", "core.fileMode", "true"]);
     for script in ["apply.sh", "verify.sh"] {
         let script = tree.join("cloud").join(script);
         let text = fs::read(&script).unwrap();
-        // A file that is recreated cannot be run.
+        // A recreated file is not executable.
         fs::remove_file(&script).unwrap();
         fs::write(&script, text).unwrap();
     }
-    let found = combined_output(&gpuc(folder, &["diff"]));
-    let words = format!("apply.sh and 1 file more (only the executable bit differs){touches}");
-    assert!(found.contains(&words), "{found}");
+    let found = standard_output(&gpuc(folder, &["diff"]));
+    let message = format!("apply.sh and 1 file more (only the executable bit differs){touches}");
+    assert!(found.contains(&message), "{found}");
     git(folder, &["checkout", "-q", "."]);
-    // What git has of the lock is another text of the same.
+    // The committed lock has the same content with other white space.
     fs::write(&lock, built.replacen('{', "{ ", 1)).unwrap();
     commit(folder);
     for format in ["text", "markdown"] {
-        let found = combined_output(&gpuc(folder, &["diff", "--format", format]));
-        let words = "in the tree only gpuc.lock.json differs: running workloads unaffected";
-        assert!(found.contains(words), "{format}: {found}");
+        let found = standard_output(&gpuc(folder, &["diff", "--format", format]));
+        let message = "in the tree only gpuc.lock.json differs: running workloads unaffected";
+        assert!(found.contains(message), "{format}: {found}");
         assert!(!found.contains("nothing differs"), "{format}: {found}");
     }
 }
 
-/// A cluster with a base is unchanged only if the base is.
+/// A change of a base file changes every cluster that uses it.
 #[test]
 fn changed_base_file_changes_its_clusters() {
     let folder = committed_example();
@@ -193,7 +196,7 @@ fn changed_base_file_changes_its_clusters() {
         fs::write(folder.join(format!("{name}.gpu-cluster.yaml")), text).unwrap();
     }
     commit(folder);
-    let found = combined_output(&gpuc(folder, &["diff", "."]));
+    let found = standard_output(&gpuc(folder, &["diff", "."]));
     assert!(
         found.starts_with("2 clusters unchanged since HEAD"),
         "{found}"
@@ -201,7 +204,7 @@ fn changed_base_file_changes_its_clusters() {
     let two = folder.join("two.gpu-cluster.yaml");
     let text = fs::read_to_string(&two).unwrap();
     fs::write(&two, format!("# a comment\n{text}")).unwrap();
-    let found = combined_output(&gpuc(folder, &["diff", "."]));
+    let found = standard_output(&gpuc(folder, &["diff", "."]));
     assert!(
         found.starts_with("2 clusters unchanged since HEAD"),
         "{found}"
@@ -209,11 +212,15 @@ fn changed_base_file_changes_its_clusters() {
     fs::write(&two, &text).unwrap();
     let shared = fs::read_to_string(&base).unwrap();
     fs::write(&base, shared.replacen(MORE_REPLICAS.0, MORE_REPLICAS.1, 1)).unwrap();
-    let found = combined_output(&gpuc(folder, &["diff", "."]));
+    let found = standard_output(&gpuc(folder, &["diff", "."]));
     for name in ["one", "two"] {
         assert!(found.contains(&format!("{name}, since HEAD")), "{found}");
     }
-    assert_eq!(found.matches("plugin-restarted").count(), 4, "{found}");
+    assert_eq!(
+        found.matches("device-plugin-restarted").count(),
+        4,
+        "{found}"
+    );
 }
 
 #[test]
@@ -223,7 +230,7 @@ fn merged_but_unbuilt_changes_are_reported_by_field() {
     edit(folder, "max: 4}", "max: 8}");
     commit(folder);
     edit(folder, MORE_REPLICAS.0, MORE_REPLICAS.1);
-    let found = combined_output(&gpuc(folder, &["diff"]));
+    let found = standard_output(&gpuc(folder, &["diff"]));
     assert!(
         found.contains("the committed tree was not built from the base's input"),
         "{found}"
@@ -236,7 +243,7 @@ fn merged_but_unbuilt_changes_are_reported_by_field() {
         .split_once("Not caused by an edit of the input")
         .unwrap();
     assert!(
-        mine.contains("plugin-restarted") && !mine.contains("capacity-gained"),
+        mine.contains("device-plugin-restarted") && !mine.contains("capacity-gained"),
         "{found}"
     );
     assert!(others.contains("capacity-gained"), "{found}");
@@ -244,13 +251,40 @@ fn merged_but_unbuilt_changes_are_reported_by_field() {
 }
 
 #[test]
+fn clusters_without_a_tree_are_listed_once() {
+    let folder = committed_example();
+    let folder = folder.path();
+    let text = fs::read_to_string(folder.join("gpu-cluster.yaml")).unwrap();
+    let name = text
+        .lines()
+        .find(|line| line.starts_with("metadata:"))
+        .unwrap();
+    for other in ["one", "two"] {
+        let text = text.replace(name, &format!("metadata: {{name: {other}}}"));
+        fs::write(folder.join(format!("{other}.gpu-cluster.yaml")), text).unwrap();
+    }
+    commit(folder);
+    let found = gpuc(folder, &["diff", "."]);
+    let messages = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert_eq!(messages.matches("note: ").count(), 1, "{messages}");
+    assert!(
+        messages.contains("the base has no tree in clusters of one, two: "),
+        "{messages}"
+    );
+}
+
+#[test]
 fn steps_are_printed_in_other_formats() {
     let folder = committed_example();
     let folder = folder.path();
     edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
-    let steps = combined_output(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
+    let steps = standard_output(&gpuc(folder, &["diff", "--plan", "--format", "markdown"]));
     assert!(
         steps.starts_with("### gpuc: rollout steps since `HEAD"),
+        "{steps}"
+    );
+    assert!(
+        steps.contains("\nRun the commands in `clusters/"),
         "{steps}"
     );
     assert!(
@@ -259,7 +293,7 @@ fn steps_are_printed_in_other_formats() {
         ),
         "{steps}"
     );
-    let json = combined_output(&gpuc(folder, &["diff", "--plan", "--format", "json"]));
+    let json = standard_output(&gpuc(folder, &["diff", "--plan", "--format", "json"]));
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert!(
         !json["clusters"][0]["rollout"]

@@ -4,10 +4,10 @@ use std::fs;
 
 use gpuc_diff::diff::{Diff, Impact};
 
-use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
+use super::diff_command::{commit, committed_example, edit, git, gpuc, standard_output};
 use super::plan::{assert_order, edited, example, steps};
 
-/// Edits that each require ordered steps, on every cloud and with every delivery.
+/// Edits that each require ordered steps, on every cloud and with every delivery method.
 #[rustfmt::skip] // One edit a line.
 const EDITS: &[(&str, &str, &str)] = &[
     ("quickstart", "name: infer", "name: inference"),
@@ -45,7 +45,8 @@ fn tree_is_built_once_and_before_its_scripts_run() {
             let is_run = before.iter().any(|it| it.contains(command));
             assert!(!is_run, "{name}: {to}: {}", steps(&found));
         }
-        // GPUs are freed right before what cuts them: a push does it at once, a script when it is run.
+        // GPUs are drained directly before they are repartitioned: before the build with a push, and before the script
+        // otherwise.
         let drains = before.iter().any(|it| it.contains("drain -l"));
         assert!(!drains || *name == "eks-flux", "{name}: {}", steps(&found));
     }
@@ -64,7 +65,7 @@ fn build_command_names_the_file_and_folder() {
     let machine = text.replace("machine: g6e.xlarge", "machine: g6e.2xlarge");
     fs::write(&path, &machine).unwrap();
     let plan = |arguments: &[&str]| {
-        combined_output(&gpuc(folder, &[&["diff", "--plan"], arguments].concat()))
+        standard_output(&gpuc(folder, &[&["diff", "--plan"], arguments].concat()))
     };
     let found = plan(&[file, "--out", "trees"]);
     let line = "     gpuc build 'my teams.gpu-cluster.yaml' --out trees\n";
@@ -94,25 +95,25 @@ fn edit_file(folder: &std::path::Path, file: &str, from: &str, to: &str) {
 fn steps_start_from_the_last_build() {
     let folder = committed_example();
     let folder = folder.path();
-    // Merged, and never built: another machine, which requires a second pool next to the old one.
+    // A merged change that was never built: a different machine, which requires a second pool next to the old one.
     edit(folder, "machine: g6e.xlarge", "machine: g6e.2xlarge");
     commit(folder);
-    // What is changed now takes no order by itself.
+    // The current change alone requires no order.
     edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
-    let plan = combined_output(&gpuc(folder, &["diff", "--plan"]));
-    for words in [
+    let plan = standard_output(&gpuc(folder, &["diff", "--plan"]));
+    for text in [
         "(These steps start from the last build, of the input in ",
         "Pool spot cannot be changed in place",
         "eksctl delete nodegroup --cluster=eks-teams --name=spot",
     ] {
-        assert!(plan.contains(words), "{words}: {plan}");
+        assert!(plan.contains(text), "{text}: {plan}");
     }
-    // After a build, there is nothing to reconstruct.
+    // After a build, there is no earlier change.
     edit(folder, "nodes: {min: 2, max: 8}", "nodes: {min: 2, max: 4}");
     assert!(gpuc(folder, &["build", "-q"]).status.success());
     commit(folder);
     edit(folder, "nodes: {min: 2, max: 4}", "nodes: {min: 2, max: 8}");
-    let plan = combined_output(&gpuc(folder, &["diff", "--plan"]));
+    let plan = standard_output(&gpuc(folder, &["diff", "--plan"]));
     assert!(plan.contains("no special steps"), "{plan}");
 }
 
@@ -138,16 +139,16 @@ fn node_counts_under_karpenter_are_set_by_scripts() {
             "kubectl delete ec2nodeclasses.karpenter.k8s.aws infer",
         ],
     );
-    // Karpenter itself and its other pools stay.
-    for words in [
+    // Karpenter and its other pools are kept.
+    for text in [
         "helm uninstall",
         "delete-stack",
         "karpenter.sh batch",
         "second pool",
     ] {
-        assert!(!steps(&found).contains(words), "{words}: {}", steps(&found));
+        assert!(!steps(&found).contains(text), "{text}: {}", steps(&found));
     }
-    // A group that scripts made only has more or fewer nodes.
+    // For a node group from the scripts, only the number of nodes changes.
     let found = edited("eks-karpenter", "nodes: {count: 2}", "nodes: {count: 3}");
     assert_eq!(pool_impact(&found), Impact::CapacityGained);
     assert_eq!(steps(&found), "");
@@ -157,8 +158,8 @@ fn node_counts_under_karpenter_are_set_by_scripts() {
 
 #[test]
 fn unchanged_scripts_are_not_run() {
-    let cut = ("profile: 3g.20gb, count: 2", "profile: 2g.10gb, count: 3");
-    let found = edited("eks-flux", cut.0, cut.1);
+    let mig_edit = ("profile: 3g.20gb, count: 2", "profile: 2g.10gb, count: 3");
+    let found = edited("eks-flux", mig_edit.0, mig_edit.1);
     assert!(
         !steps(&found).contains("cloud/apply.sh"),
         "{}",
@@ -168,21 +169,21 @@ fn unchanged_scripts_are_not_run() {
         &found,
         &["kubectl drain", "Push or merge", "cloud/verify.sh"],
     );
-    // Nor when only what they call the input is another.
+    // A script that differs only in the name of the input file is not run either.
     let folder = committed_example();
     let folder = folder.path();
     let file = folder.join("gpu-cluster.yaml");
     fs::write(&file, example("eks-flux")).unwrap();
     assert!(gpuc(folder, &["build", "-q"]).status.success());
     commit(folder);
-    edit(folder, cut.0, cut.1);
+    edit(folder, mig_edit.0, mig_edit.1);
     let new = "new.gpu-cluster.yaml";
     git(folder, &["mv", "gpu-cluster.yaml", new]);
-    let plan = combined_output(&gpuc(folder, &["diff", "--plan", new]));
+    let plan = standard_output(&gpuc(folder, &["diff", "--plan", new]));
     assert!(plan.contains("drain -l 'gpuc.dev/pool=slices'"), "{plan}");
     assert!(!plan.contains("cloud/apply.sh"), "{plan}");
-    // With a change that they make, they are.
+    // A change that the scripts apply runs them.
     edit_file(folder, new, "nodes: {count: 1}", "nodes: {count: 2}");
-    let plan = combined_output(&gpuc(folder, &["diff", "--plan", new]));
+    let plan = standard_output(&gpuc(folder, &["diff", "--plan", new]));
     assert!(plan.contains("cloud/apply.sh\n"), "{plan}");
 }

@@ -14,7 +14,8 @@ const HOSTILE: &[&str] = &[
     "![x](//evil/x.png)",
 ];
 
-/// What is left of a comment when code is taken out, as GitHub's Markdown finds it: cells first, then code in each.
+/// The text of a comment without code, parsed as GitHub's Markdown does: first into cells, then each cell into code and
+/// text.
 fn text_outside_code(comment: &str) -> String {
     let mut fence: Option<String> = None;
     let mut rest = String::new();
@@ -37,11 +38,11 @@ fn text_outside_code(comment: &str) -> String {
         }
         rest.push('\n');
     }
-    assert!(fence.is_none(), "a fence stays open: {comment}");
+    assert!(fence.is_none(), "a code fence is not closed: {comment}");
     rest
 }
 
-/// The cells of a row: a pipe ends one unless a backslash stands before it that is not one of a pair.
+/// The cells of a row. A pipe ends a cell unless an odd number of backslashes precedes it.
 fn cells(row: &str) -> Vec<String> {
     let (mut cells, mut cell) = (Vec::new(), String::new());
     let mut chars = row.chars();
@@ -68,7 +69,7 @@ fn strip_code(text: &str) -> String {
     let mut at = 0;
     while at < chars.len() {
         if chars[at] == '\\' {
-            // It stands for itself.
+            // The escaped character is literal.
             at += 2;
             continue;
         }
@@ -101,9 +102,9 @@ fn strip_code(text: &str) -> String {
 /// Whether a comment contains only gpuc's own markup.
 pub(super) fn check_safe(comment: &str) -> Result<(), String> {
     let left = text_outside_code(comment);
-    let ours = ["<br>", "<details>", "</details>", "<summary>", "</summary>"];
+    let own_tags = ["<br>", "<details>", "</details>", "<summary>", "</summary>"];
     let mut plain = left.clone();
-    for tag in ours {
+    for tag in own_tags {
         plain = plain.replace(tag, "");
     }
     let calls = |at: usize| plain[at + 1..].starts_with(|c: char| c.is_ascii_alphanumeric());
@@ -131,7 +132,7 @@ pub(super) fn check_safe(comment: &str) -> Result<(), String> {
         left.matches("</details>").count(),
     ];
     if folds[0] != folds[1] {
-        return Err(format!("{folds:?} folds in {left}"));
+        return Err(format!("{folds:?} unbalanced details in {left}"));
     }
     Ok(())
 }
@@ -188,7 +189,7 @@ fn branch_names_are_escaped_in_comments() {
         found.clusters[0].upgrades = found.clusters[0].changes.clone();
         (*hostile).clone_into(&mut found.clusters[0].changes[0].causes[0].path);
         found.clusters[0].changes[0].causes[0].file = Some((*hostile).to_owned());
-        found.clusters[0].changes[0].because = Some((*hostile).to_owned());
+        found.clusters[0].changes[0].reason = Some((*hostile).to_owned());
         for format in [Format::Markdown, Format::Plan] {
             let comment = render(&found, format);
             assert!(

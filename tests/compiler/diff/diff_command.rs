@@ -52,7 +52,7 @@ pub(super) fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
         .unwrap()
 }
 
-pub(super) fn combined_output(output: &Output) -> String {
+pub(super) fn standard_output(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
@@ -69,9 +69,9 @@ fn working_tree_is_compared_with_the_commit() {
     let same = gpuc(folder.path(), &["diff"]);
     assert!(same.status.success());
     assert!(
-        combined_output(&same).starts_with("1 cluster unchanged since HEAD ("),
+        standard_output(&same).starts_with("1 cluster unchanged since HEAD ("),
         "{}",
-        combined_output(&same)
+        standard_output(&same)
     );
     edit(
         folder.path(),
@@ -80,21 +80,21 @@ fn working_tree_is_compared_with_the_commit() {
     );
     let differs = gpuc(folder.path(), &["diff"]);
     assert!(differs.status.success());
-    for words in [
-        "capacity-gained      pool train",
+    for text in [
+        "capacity-gained         pool train",
         "nodes 2-4 → 2-8",
         "by gpu-cluster.yaml:25:26 nodePools[train].nodes.max",
         "GPUs: h100-sxm5-80gb 16-32 → 16-64",
     ] {
         assert!(
-            combined_output(&differs).contains(words),
-            "{words}: {}",
-            combined_output(&differs)
+            standard_output(&differs).contains(text),
+            "{text}: {}",
+            standard_output(&differs)
         );
     }
     assert!(
-        !combined_output(&differs).contains('\u{1b}'),
-        "no colour off a terminal"
+        !standard_output(&differs).contains('\u{1b}'),
+        "color without a terminal"
     );
 }
 
@@ -128,9 +128,9 @@ fn folder_can_be_a_base() {
     let base = copy.path().to_str().unwrap();
     let differs = gpuc(folder.path(), &["diff", "--base", base]);
     assert!(
-        combined_output(&differs).contains("capacity-lost"),
+        standard_output(&differs).contains("capacity-lost"),
         "{}",
-        combined_output(&differs)
+        standard_output(&differs)
     );
 }
 
@@ -143,25 +143,25 @@ fn clusters_are_added_and_removed() {
         text.replace("name: eks-teams", "name: more"),
     )
     .unwrap();
-    let came = gpuc(folder.path(), &["diff", "."]);
+    let added = gpuc(folder.path(), &["diff", "."]);
     assert!(
-        combined_output(&came).contains("more, a new cluster"),
+        standard_output(&added).contains("more, a new cluster"),
         "{}",
-        combined_output(&came)
+        standard_output(&added)
     );
     commit(folder.path());
     fs::remove_file(folder.path().join("more.gpu-cluster.yaml")).unwrap();
-    let went = gpuc(folder.path(), &["diff", "."]);
+    let removed = gpuc(folder.path(), &["diff", "."]);
     assert!(
-        combined_output(&went).contains("more, removed since HEAD"),
+        standard_output(&removed).contains("more, removed since HEAD"),
         "{}",
-        combined_output(&went)
+        standard_output(&removed)
     );
     let named = gpuc(folder.path(), &["diff", "more.gpu-cluster.yaml"]);
     assert!(
-        combined_output(&named).contains("more, removed since HEAD"),
+        standard_output(&named).contains("more, removed since HEAD"),
         "{}",
-        combined_output(&named)
+        standard_output(&named)
     );
 }
 
@@ -180,16 +180,16 @@ fn works_from_any_folder_of_the_repository() {
         &["diff", "../gpu-cluster.yaml", "-o", "../clusters"],
     );
     assert!(
-        combined_output(&differs).contains("capacity-gained"),
+        standard_output(&differs).contains("capacity-gained"),
         "{}",
-        combined_output(&differs)
+        standard_output(&differs)
     );
-    let whole = folder.path().join("gpu-cluster.yaml");
-    let elsewhere = gpuc(Path::new("/"), &["diff", whole.to_str().unwrap()]);
+    let cluster_file = folder.path().join("gpu-cluster.yaml");
+    let elsewhere = gpuc(Path::new("/"), &["diff", cluster_file.to_str().unwrap()]);
     assert!(
-        combined_output(&elsewhere).contains("capacity-gained"),
+        standard_output(&elsewhere).contains("capacity-gained"),
         "{}",
-        combined_output(&elsewhere)
+        standard_output(&elsewhere)
     );
 }
 
@@ -197,23 +197,23 @@ fn works_from_any_folder_of_the_repository() {
 fn missing_base_is_explained() {
     let folder = committed_example();
     let wrong = gpuc(folder.path(), &["diff", "--base", "origin/main"]);
-    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(3));
     assert!(
-        said.contains("`origin/main` is neither a folder nor a commit")
-            && said.contains("help: fetch"),
-        "{said}"
+        stderr.contains("`origin/main` is neither a folder nor a commit")
+            && stderr.contains("help: fetch"),
+        "{stderr}"
     );
     let dash = gpuc(folder.path(), &["diff", "--base=--output=x"]);
     assert_eq!(dash.status.code(), Some(3));
     assert!(!folder.path().join("x").exists());
-    let nowhere = TempDir::new().unwrap();
+    let outside = TempDir::new().unwrap();
     fs::copy(
         folder.path().join("gpu-cluster.yaml"),
-        nowhere.path().join("gpu-cluster.yaml"),
+        outside.path().join("gpu-cluster.yaml"),
     )
     .unwrap();
-    let wrong = gpuc(nowhere.path(), &["diff"]);
+    let wrong = gpuc(outside.path(), &["diff"]);
     assert!(String::from_utf8_lossy(&wrong.stderr).contains("is not in a Git repository"));
 }
 
@@ -224,11 +224,11 @@ fn base_with_errors_is_shown_with_its_location() {
     commit(folder.path());
     edit(folder.path(), "machine: g6e.xlarg ", "machine: g6e.xlarge ");
     let wrong = gpuc(folder.path(), &["diff"]);
-    let said = String::from_utf8_lossy(&wrong.stderr).into_owned();
+    let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        said.contains("--> HEAD:gpu-cluster.yaml:43:14") && said.contains("the base HEAD ("),
-        "{said}"
+        stderr.contains("--> HEAD:gpu-cluster.yaml:43:14") && stderr.contains("the base HEAD ("),
+        "{stderr}"
     );
 }
 
@@ -236,7 +236,7 @@ fn base_with_errors_is_shown_with_its_location() {
 fn annotations_are_at_the_changed_lines() {
     let folder = committed_example();
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
-    let github = combined_output(&gpuc(folder.path(), &["diff", "--format", "github"]));
+    let github = standard_output(&gpuc(folder.path(), &["diff", "--format", "github"]));
     assert!(
         github.starts_with("::warning file=gpu-cluster.yaml,line=43,title=eks-teams%3A "),
         "{github}"
@@ -247,11 +247,8 @@ fn annotations_are_at_the_changed_lines() {
 fn steps_are_printed_with_their_commands() {
     let folder = committed_example();
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
-    let plan = combined_output(&gpuc(folder.path(), &["diff", "--plan"]));
-    let at = |words: &str| {
-        plan.find(words)
-            .unwrap_or_else(|| panic!("{words}: {plan}"))
-    };
+    let plan = standard_output(&gpuc(folder.path(), &["diff", "--plan"]));
+    let at = |text: &str| plan.find(text).unwrap_or_else(|| panic!("{text}: {plan}"));
     assert!(at("add a second pool") < at("cloud/apply.sh\n"));
     assert!(at("cloud/apply.sh\n") < at("kubectl drain"));
     assert!(at("kubectl drain") < at("eksctl delete nodegroup --cluster=eks-teams --name=spot"));
@@ -272,14 +269,14 @@ fn missing_path_does_not_pass_the_gate() {
     let wrong = gpuc(folder.path(), &["diff", "--base", base]);
     assert_eq!(wrong.status.code(), Some(2));
     fs::remove_file(folder.path().join("gpu-cluster.yaml")).unwrap();
-    let gone = gpuc(folder.path(), &["diff", "--fail-on", "deleted"]);
+    let missing = gpuc(folder.path(), &["diff", "--fail-on", "deleted"]);
     assert_eq!(
-        gone.status.code(),
+        missing.status.code(),
         Some(1),
         "{}",
-        String::from_utf8_lossy(&gone.stderr)
+        String::from_utf8_lossy(&missing.stderr)
     );
-    let plan = combined_output(&gpuc(folder.path(), &["diff", "--plan"]));
+    let plan = standard_output(&gpuc(folder.path(), &["diff", "--plan"]));
     assert!(
         plan.contains("cloud/teardown.sh") && !plan.contains("cloud/apply.sh"),
         "{plan}"
@@ -295,7 +292,7 @@ fn edited_tree_is_reported() {
     let text = fs::read_to_string(&path).unwrap();
     fs::write(&path, text.replace("\"replicas\": 4", "\"replicas\": 5")).unwrap();
     commit(folder.path());
-    let differs = combined_output(&gpuc(folder.path(), &["diff"]));
+    let differs = standard_output(&gpuc(folder.path(), &["diff"]));
     assert!(
         differs.contains("files of the committed tree were edited by hand"),
         "{differs}"

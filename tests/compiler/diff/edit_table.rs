@@ -11,8 +11,8 @@ use gpuc_model::plan::Change;
 use super::diff_of_texts;
 use crate::support::repository;
 
-/// An edit of a file: what stands there once, what stands there afterwards, the worst that it does, and to what: the
-/// kind and name of a change, or one of its fields.
+/// An edit of a file: the text to replace, which occurs once; its replacement; the worst impact; and the affected
+/// object or field. An object is given by the kind and name of its change.
 type EditRow = (
     &'static str,
     &'static str,
@@ -22,9 +22,9 @@ type EditRow = (
 );
 
 use Impact::{
-    AccessChanged, Added, CapacityGained, CapacityLost, Deleted, DriverRestarted, NodesRecreated,
-    Nothing, PluginRestarted, QuotaCut, QuotaRaised, Refused, Replaced, ServiceRestarted,
-    SlicesRecut, WatchedDifferently, WorkloadRestarted,
+    AccessChanged, Added, CapacityGained, CapacityLost, Deleted, DevicePluginRestarted,
+    DriverRestarted, MigReconfigured, MonitoringChanged, NodesRecreated, Nothing, QuotaCut,
+    QuotaRaised, Refused, Replaced, ServiceRestarted, WorkloadRestarted,
 };
 
 const EKS: &str = "tests/compiler/rich/eks.yaml";
@@ -56,7 +56,7 @@ const TAINTED: &str = "examples/eks-training-h100/gpu-cluster.yaml";
 
 #[rustfmt::skip] // One edit a line.
 const ROWS: &[EditRow] = &[
-    // What only a new EKS node group can have.
+    // Only a new EKS node group can have these.
     (EKS, "machine: g6.xlarge\n    nodes: {min: 0", "machine: g6.2xlarge\n    nodes: {min: 0", Replaced, "machine type"),
     (EKS, "machine: g5.xlarge\n    nodes: {count: 1}\n    sharing: {mps", "machine: g5.xlarge\n    os: {family: AmazonLinux2023}\n    diskGiB: 300\n    nodes: {count: 1}\n    sharing: {mps", Replaced, "disk size in GiB"),
     (EKS, "os: {family: Bottlerocket}\n    localDisks: scratch\n    stack: {devicePlugin: cloud}", "localDisks: scratch\n    stack: {devicePlugin: gpuc}", Replaced, "node image"),
@@ -71,32 +71,32 @@ const ROWS: &[EditRow] = &[
     (EKS, "vpc: {cidr: 10.20.0.0/16}", "vpc: {cidr: 10.30.0.0/16}", Replaced, "VPC range"),
     (EKS, "endpoint: private\n        zones: [us-east-1a, us-east-1b]", "endpoint: private\n        zones: [us-east-1a, us-east-1b, us-east-1c]", Replaced, "zones"),
     (EKS_EXISTING_NETWORK, "id: vpc-0123456789abcdef0", "id: vpc-0123456789abcdef9", Replaced, "VPC"),
-    // What EKS and eksctl change.
+    // EKS and eksctl change these in place.
     (EKS, "kubernetes: {version: \"1.34\"}", "kubernetes: {version: \"1.35\"}", NodesRecreated, "Kubernetes version"),
     (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 0, max: 10}", WorkloadRestarted, "pool spot"),
     (EKS, "nodes: {min: 0, max: 20}", "nodes: {min: 1, max: 30}", CapacityGained, "pool spot"),
     (EKS, "labels: {purpose: inference}", "labels: {purpose: training}", Nothing, "labels"),
     (EKS, "autoRepair: true", "autoRepair: false", Nothing, "EKS add-on"),
-    (EKS, "taints: [{key: spot, value: \"yes\", effect: NoExecute}]", "taints: [{key: spot, value: \"yes\", effect: NoSchedule}]", PluginRestarted, "DaemonSet"),
-    (EKS, "replicas: 4}", "replicas: 8}", PluginRestarted, "sharing"),
+    (EKS, "taints: [{key: spot, value: \"yes\", effect: NoExecute}]", "taints: [{key: spot, value: \"yes\", effect: NoSchedule}]", DevicePluginRestarted, "DaemonSet"),
+    (EKS, "replicas: 4}", "replicas: 8}", DevicePluginRestarted, "sharing"),
     (EKS, "endpoint: private", "endpoint: publicAndPrivate", Nothing, "API server endpoint"),
     (EKS, "tags: {team: research}", "tags: {team: vision}", Nothing, "tags"),
     (EKS, "iops: 6000, throughputMiB: 500", "iops: 7000, throughputMiB: 500", Nothing, "StorageClass"),
-    (EKS, "temperatureCelsius: 83", "temperatureCelsius: 80", WatchedDifferently, "PrometheusRule"),
-    (EKS, "prometheus: {existing: {release: monitoring}}", "prometheus: {existing: {release: other}}", WatchedDifferently, "PodMonitor"),
-    (EKS, "layout: [{profile: 3g.20gb, count: 2}]", "layout: [{profile: 2g.10gb, count: 3}]", SlicesRecut, "slices"),
+    (EKS, "temperatureCelsius: 83", "temperatureCelsius: 80", MonitoringChanged, "PrometheusRule"),
+    (EKS, "prometheus: {existing: {release: monitoring}}", "prometheus: {existing: {release: other}}", MonitoringChanged, "PodMonitor"),
+    (EKS, "layout: [{profile: 3g.20gb, count: 2}]", "layout: [{profile: 2g.10gb, count: 3}]", MigReconfigured, "MIG devices"),
     (EKS, "  - name: turns\n    machine: g6e.xlarge\n    nodes: {count: 1}\n    stack: {devicePlugin: nvidia, extras: [mofed, gdrcopy]}\n    sharing: {timeSlicing: {replicas: 3, rename: true}}\n", "", Deleted, "pool turns"),
     (EKS, "name: turns", "name: rounds", Replaced, "pool turns"),
     (EKS, "nodePools:\n", "nodePools:\n  - {name: extra, machine: g6.xlarge, nodes: {min: 0, max: 2}}\n", CapacityGained, "pool extra"),
     (EKS, "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"", "runtimeImage: \"registry.example.com/gpuc-runtime:0.1.1\"", WorkloadRestarted, "DaemonSet"),
     (EKS_EXISTING, "subnets: [subnet-0123456789abcdef0, subnet-0123456789abcdef1]", "subnets: [subnet-0123456789abcdef0]", Replaced, "zones or subnets"),
     (EKS_CUSTOM, "driverVersion: 580.178.04", "driverVersion: 580.126.09", DriverRestarted, "driver"),
-    (EKS_CUSTOM, "{timeSlicing: {replicas: 3}}", "{timeSlicing: {replicas: 5}}", PluginRestarted, "sharing"),
-    // Karpenter replaces what has drifted.
+    (EKS_CUSTOM, "{timeSlicing: {replicas: 3}}", "{timeSlicing: {replicas: 5}}", DevicePluginRestarted, "sharing"),
+    // Karpenter replaces drifted nodes.
     (KARPENTER, "diskGiB: 300", "diskGiB: 400", NodesRecreated, "EC2NodeClass"),
     (KARPENTER, "machine: g6.12xlarge", "machine: g6.24xlarge", NodesRecreated, "NodePool"),
     (KARPENTER, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 4}", CapacityLost, "pool infer"),
-    // What only a new AKS node pool can have.
+    // Only a new AKS node pool can have these.
     (AKS, "machine: Standard_NC4as_T4_v3\n    nodes: {min: 0, max: 8}", "machine: Standard_NC8as_T4_v3\n    nodes: {min: 0, max: 8}", Replaced, "VM size"),
     (AKS, "capacity: {spot: {eviction: delete, maxPrice: 0.25}}", "capacity: onDemand", Replaced, "priority"),
     (AKS, "eviction: delete", "eviction: deallocate", Replaced, "eviction policy"),
@@ -115,7 +115,7 @@ const ROWS: &[EditRow] = &[
     (AKS, "privateCluster: true", "privateCluster: false", Replaced, "private API server"),
     (AKS, "upgradeChannel: stable", "upgradeChannel: patch", Nothing, "automatic upgrades"),
     (AKS, "nodes: {min: 0, max: 8}", "nodes: {min: 0, max: 9}", CapacityGained, "pool spot"),
-    // A range to a count and back: min and max decide.
+    // A range changes to a count and back. The minimum and maximum decide the impact.
     (AKS_MIG, "nodes: {min: 1, max: 4}", "nodes: {count: 1}", WorkloadRestarted, "pool slices: nodes"),
     (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 2}", WorkloadRestarted, "pool system: nodes"),
     (AKS_MIG, "nodes: {min: 2, max: 3}", "nodes: {count: 3}", CapacityGained, "pool system: nodes"),
@@ -124,10 +124,10 @@ const ROWS: &[EditRow] = &[
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
     (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
-    // An eviction is worse than a change of advertised resources.
+    // The eviction of pods is worse than a change of advertised resources.
     (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
-    // What only a new GKE node pool can have.
+    // Only a new GKE node pool can have these.
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a, us-central1-b]", "machine: g2-standard-12\n    zones: [us-central1-a, us-central1-b]", Replaced, "machine type"),
     (GKE, "gpu: {model: T4, perNode: 2}", "gpu: {model: T4, perNode: 4}", Replaced, "GPUs"),
     (GKE, "    localDisks: block\n", "", Replaced, "local SSDs"),
@@ -142,11 +142,11 @@ const ROWS: &[EditRow] = &[
     (GKE, "      gpudirect:\n        interfaces:\n          - {network: gpu-0, subnetwork: gpu-0}\n          - {network: gpu-1, subnetwork: gpu-1}\n          - {network: gpu-2, subnetwork: gpu-2}\n          - {network: gpu-3, subnetwork: gpu-3}\n", "", Replaced, "Dataplane V2"),
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
-    (GKE_SMALL, "replicas: 4", "replicas: 2", PluginRestarted, "sharing"),
-    // GKE's autoscaler takes no node away because there may be fewer.
+    (GKE_SMALL, "replicas: 4", "replicas: 2", DevicePluginRestarted, "sharing"),
+    // A lower maximum does not make GKE's autoscaler remove nodes.
     (SERVICE, "nodes: {min: 0, max: 6}", "nodes: {min: 0, max: 3}", CapacityLost, "pool l4: nodes"),
     (SERVICE, "nodes: {min: 0, max: 6}", "nodes: {count: 3}", WorkloadRestarted, "pool l4: nodes"),
-    // Another cluster altogether.
+    // The edit selects another cluster.
     (RACK, "distribution: kubeadm", "distribution: rke2", Replaced, "cluster itself: Kubernetes distribution"),
     (SERVICE, "project: acme-ml", "project: other-ml", Replaced, "cluster itself"),
     (ON_PREM, "context: dgx-hall-2", "context: dgx-hall-3", Replaced, "context"),
@@ -158,24 +158,24 @@ const ROWS: &[EditRow] = &[
     (AKS_BATCH, "resourceGroup: ml-batch", "resourceGroup: ml-other", Replaced, "cluster itself: resource group"),
     (AKS, "resourceGroup: ", "resourceGroup: other-", Replaced, "cluster itself: resource group"),
     (AKS_ARGOCD, "    cluster: aks-argocd", "    cluster: other", Replaced, "cluster itself: name in Argo CD"),
-    // The same one, whatever the file calls it.
-    (EKS_EXISTING_EXAMPLE, "metadata: {name: eks-existing}", "metadata: {name: eks-plat}", WatchedDifferently, "node.json\" » cluster"),
-    // The same one, with another owner.
+    // The edit changes only the name in the file; the cluster is the same.
+    (EKS_EXISTING_EXAMPLE, "metadata: {name: eks-existing}", "metadata: {name: eks-plat}", MonitoringChanged, "node.json\" » cluster"),
+    // The cluster is the same, with another owner.
     (SMALLEST, "cluster: {create: {}}", "cluster: {existing: {}}", Nothing, "EKS cluster quickstart"),
     (RACK, "version: \"1.34\"", "version: \"1.35\"", Nothing, "cluster itself: Kubernetes version"),
-    // A default that is written out.
+    // The edit writes or omits a default.
     (AKS_OPERATOR, "stack: {driver: operator, ", "stack: {driver: operator, driverVersion: \"595.91.07\", ", Nothing, "gpuc.lock.json"),
     (RACK, "  driverVersion: \"580\"\n", "", Nothing, "gpuc.lock.json"),
     (GKE_SMALL, "  driver: daemonSet\n", "  driver: daemonSet\n  driverVersion: default\n", Nothing, "gpuc.lock.json"),
     (QUEUES, "    weight: 2\n", "    weight: 1\n", QuotaCut, "fairSharing.weight"),
     (QUEUES, "    weight: 2\n", "", QuotaCut, "fairSharing.weight"),
-    // Fewer nodes of those that a cloud picks.
+    // The cloud selects the nodes that it removes.
     (SMALLEST, "nodes: {count: 2}, sharing", "nodes: {count: 1}, sharing", WorkloadRestarted, "pool infer: nodes"),
     (GKE_SMALL, "zones: [us-central1-a, us-central1-b] # not", "zones: [us-central1-a] # not", WorkloadRestarted, "pool infer: zones"),
-    // Nodes that gpuc did not create.
-    (EKS_EXISTING_EXAMPLE, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", PluginRestarted, "pool gpu-a: node selector"),
-    (EKS_EXISTING_EXAMPLE, "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n", "", PluginRestarted, "pool gpu-a: scheduling taints"),
-    // Stored data.
+    // gpuc does not create these nodes.
+    (EKS_EXISTING_EXAMPLE, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", DevicePluginRestarted, "pool gpu-a: node selector"),
+    (EKS_EXISTING_EXAMPLE, "    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]\n", "", DevicePluginRestarted, "pool gpu-a: scheduling taints"),
+    // Persistent data.
     (RACK, "retentionDays: 30", "retentionDays: 7", Deleted, "prometheusSpec.retention"),
     (RACK, "retentionDays: 30", "retentionDays: 60", ServiceRestarted, "prometheusSpec.retention"),
     (RACK, "storage: {sizeGiB: 200}", "storage: {sizeGiB: 100}", ServiceRestarted, "storageSpec"),
@@ -183,7 +183,7 @@ const ROWS: &[EditRow] = &[
     (TRAINING, "sizeGiB: 2000, class: shared", "sizeGiB: 1000, class: shared", Refused, "PersistentVolumeClaim"),
     (TRAINING, "sizeGiB: 2000, class: shared", "sizeGiB: 3000, class: shared", Nothing, "PersistentVolumeClaim"),
     (SERVICE, "min: 2", "min: 1", WorkloadRestarted, "HorizontalPodAutoscaler"),
-    // Versions go up one at a time and not back; nodes may follow by themselves.
+    // Minor versions are upgraded one at a time and cannot be downgraded. Nodes may be upgraded automatically.
     (SERVICE, "version: \"1.34\"", "version: \"1.33\"", Replaced, "GKE cluster"),
     (EKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "EKS cluster"),
     (AKS, "version: \"1.34\"", "version: \"1.33\"", Replaced, "AKS cluster"),
@@ -194,14 +194,14 @@ const ROWS: &[EditRow] = &[
     (KARPENTER, "version: \"1.34\"", "version: \"1.35\"", NodesRecreated, "pool batch infer train: Kubernetes version"),
     (EKS_EXISTING, "version: \"1.33\"", "version: \"1.34\"", NodesRecreated, "pool"),
     (GKE_SMALL, "releaseChannel: stable", "releaseChannel: rapid", NodesRecreated, "release channel"),
-    // What makes nodes is exchanged.
+    // Another node provisioner.
     (KARPENTER, "autoscaler: karpenter", "autoscaler: clusterAutoscaler", Replaced, "pool batch infer train: node provisioner"),
     (SCALED, "autoscaler: clusterAutoscaler", "autoscaler: karpenter", Replaced, "node provisioner"),
-    // Hosts of one's own.
+    // On-premises hosts.
     (ON_PREM, "hosts: [dgx-01, dgx-02]", "hosts: [dgx-01, dgx-03]", WorkloadRestarted, "pool dgx"),
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", WorkloadRestarted, "pool dgx"),
     (ON_PREM, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
-    (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", SlicesRecut, "slices"),
+    (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", MigReconfigured, "MIG devices"),
     (NOTEBOOKS, "torch-notebook:1.0.0", "torch-notebook:1.1.0", Nothing, "Helm release jupyterhub"),
     (NOTEBOOKS, "authenticator_class: github", "authenticator_class: google", ServiceRestarted, "Helm release jupyterhub"),
     (NOTEBOOKS, "memory: 32Gi", "memory: 64Gi", Nothing, "singleuser"),
@@ -229,7 +229,7 @@ const ROWS: &[EditRow] = &[
     (WORKLOADS, "workloads:\n", "workloads:\n  - {name: one-more, job: {image: \"registry.example.com/model:1.0.0\", cpu: 2}}\n", Added, "Job"),
 ];
 
-/// The other impacts of an edit.
+/// Impacts of an edit other than the worst.
 #[rustfmt::skip] // One edit a line.
 const SIDE_EFFECTS: &[EditRow] = &[
     (QUEUES, "nodes: {count: 6}", "nodes: {count: 5}", QuotaCut, "Cohort teams: spec.resourceGroups[nvidia.com/gpu.shared]"),
@@ -237,12 +237,12 @@ const SIDE_EFFECTS: &[EditRow] = &[
     (TEAMS, "user: ada@acme.dev, role: admin", "user: ada@acme.dev, role: view", AccessChanged, "RoleBinding research/team-admin: "),
     (TEAMS, "    network: isolated\n", "", Nothing, "EKS network plugin vpc-cni: "),
     (RACK, "  dashboards: true\n", "", Nothing, "ConfigMap gpuc-monitoring/dashboard"),
-    (SMALLEST, "nodePools:\n", "monitoring: {exporter: dcgm, prometheus: {existing: {release: kps}}}\nnodePools:\n", WatchedDifferently, "metrics.gpus"),
-    (EKS_EXISTING_EXAMPLE, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", PluginRestarted, "DaemonSet"),
+    (SMALLEST, "nodePools:\n", "monitoring: {exporter: dcgm, prometheus: {existing: {release: kps}}}\nnodePools:\n", MonitoringChanged, "metrics.gpus"),
+    (EKS_EXISTING_EXAMPLE, "eks.amazonaws.com/nodegroup: gpu-a", "eks.amazonaws.com/nodegroup: gpu-x", DevicePluginRestarted, "DaemonSet"),
 ];
 
 #[test]
-fn side_effects_of_edits() {
+fn side_effects_of_edits_are_reported() {
     let mut wrong = Vec::new();
     for row in SIDE_EFFECTS {
         let (file, _, to, impact, what) = row;
@@ -253,19 +253,21 @@ fn side_effects_of_edits() {
                 continue;
             }
         };
-        let said = change_lines(&found);
+        let lines = change_lines(&found);
         let start = format!("{} ", impact.as_str());
-        if !said
+        if !lines
             .iter()
             .any(|it| it.starts_with(&start) && it.contains(what))
         {
-            wrong.push(format!("{to} in {file} is no {start}of {what}: {said:#?}"));
+            wrong.push(format!(
+                "{to} in {file} does not cause {start}of {what}: {lines:#?}"
+            ));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// A line for each change: `nothing pool infer: nodes`.
+/// A line for each change, such as `nothing pool infer: nodes`.
 fn change_lines(found: &Diff) -> Vec<String> {
     let line = |change: &gpuc_diff::diff::Change| {
         let fields = change.fields.iter().map(|field| field.path.as_str());
@@ -285,7 +287,7 @@ fn diff_of_row(row: &EditRow) -> Result<Diff, String> {
     let text = fs::read_to_string(repository().join(file)).unwrap();
     let times = text.matches(from).count();
     if times == 0 {
-        return Err(format!("`{from}` does not stand in {file}"));
+        return Err(format!("`{from}` does not occur once in {file}"));
     }
     let after = text.replacen(from, to, 1);
     match super::compile_versions(&text, &after) {
@@ -294,7 +296,7 @@ fn diff_of_row(row: &EditRow) -> Result<Diff, String> {
     }
 }
 
-/// The differences by row.
+/// The differences for each row.
 fn all_diffs() -> &'static [Result<Diff, String>] {
     static ALL: LazyLock<Vec<Result<Diff, String>>> =
         LazyLock::new(|| ROWS.iter().map(diff_of_row).collect());
@@ -313,19 +315,21 @@ fn edits_have_their_impact_and_cause() {
                 continue;
             }
         };
-        let said = change_lines(found);
+        let lines = change_lines(found);
         let worst = format!("{} ", impact.as_str());
-        let hit = |said: &&String| said.starts_with(&worst) && said.contains(what);
-        if found.worst != Some(*impact) || !said.iter().any(|said| hit(&said)) {
-            wrong.push(format!("{to} in {file} is no {worst}of {what}: {said:#?}"));
+        let hit = |lines: &&String| lines.starts_with(&worst) && lines.contains(what);
+        if found.worst != Some(*impact) || !lines.iter().any(|lines| hit(&lines)) {
+            wrong.push(format!(
+                "{to} in {file} does not cause {worst}of {what}: {lines:#?}"
+            ));
         }
-        let unblamed = found
+        let without_cause = found
             .changes
             .iter()
             .filter(|change| change.causes.is_empty());
-        for change in unblamed {
+        for change in without_cause {
             wrong.push(format!(
-                "{to} in {file}: nothing made {} {:?}",
+                "{to} in {file}: no cause of {} {:?}",
                 change.kind, change.names
             ));
         }
@@ -339,11 +343,11 @@ fn edits_have_their_impact_and_cause() {
     );
 }
 
-/// Fields that are the same in every cluster that gpuc makes, so that no edit changes them: the row changes what is
-/// wanted of the cloud itself, as another gpuc would.
+/// Fields that have the same value in every cluster, so that no edit of a file changes them. The test changes the
+/// desired value of the cloud resource, as a newer gpuc could.
 const CONSTANT_FIELDS: &[(&str, &str)] = &[(AKS, "network")];
 
-/// The differences if another value of a field is desired.
+/// The differences if the desired value of a field changes.
 fn diff_with_other_value(file: &str, field: &str) -> Diff {
     let text = fs::read_to_string(repository().join(file)).unwrap();
     let mut sides = super::compile_versions(&text, &text).unwrap();
@@ -377,7 +381,7 @@ fn immutable_fields_are_all_covered() {
     for found in all_diffs().iter().flatten().chain(&others) {
         let fields = found.changes.iter().flat_map(|change| &change.fields);
         let fields = fields.filter(|field| field.impact == Replaced);
-        // A field's values may lie below it.
+        // The path may continue below the field.
         seen.extend(fields.map(|field| field.path.split(['.', '[']).next().unwrap().to_owned()));
     }
     let mut missed = Vec::new();

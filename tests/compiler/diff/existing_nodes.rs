@@ -1,4 +1,5 @@
-//! Pools that another pool replaces: which nodes are drained, and references to the pool meanwhile.
+//! Pools with existing nodes that another pool replaces: which nodes are drained, and when references to the pool
+//! change.
 
 use super::diff_of_texts;
 use super::plan::{FLUX, assert_order, edited, example, steps};
@@ -24,7 +25,7 @@ fn existing_nodes_are_drained_by_their_own_labels() {
 }
 
 #[test]
-fn existing_nodes_are_handed_to_a_renamed_pool() {
+fn renamed_pool_takes_over_existing_nodes() {
     for tool in ["", FLUX] {
         let text = example("eks-existing") + tool;
         let other = text
@@ -44,7 +45,7 @@ fn existing_nodes_are_handed_to_a_renamed_pool() {
         let later = steps(&found).contains("leave it in gpu-cluster.yaml for now");
         assert_eq!(later, !tool.is_empty(), "{}", steps(&found));
     }
-    // Where nothing takes their place, nothing is said of nodes that gpuc never made.
+    // Without a replacement, no step mentions nodes that gpuc did not create.
     let text = example("eks-existing");
     let at = text.find("  - name: gpu-a\n").unwrap();
     let end = text.find("  # A second pool, created by gpuc").unwrap();
@@ -86,7 +87,7 @@ fn references_to_a_pool_move_before_it_is_drained() {
             "remove it from gpu-cluster.yaml",
         ],
     );
-    // A workload on a pool keeps running there until the new one serves.
+    // A workload keeps running on its pool until the new pool serves.
     let text = example("eks-queues");
     let work = "workloads:\n  - name: ask\n    team: product\n    pool: infer\n    deployment: {gpus: 1, image: \"i:1\", \
                 memory: 8Gi, service: {port: 80}}\n";
@@ -102,7 +103,7 @@ fn references_to_a_pool_move_before_it_is_drained() {
             "kubectl drain -l 'gpuc.dev/pool=infer'",
         ],
     );
-    // What nothing names moves nowhere.
+    // Without a reference to the pool, no step moves references.
     let found = edited("quickstart", "model: L4", "model: T4");
     assert!(
         !steps(&found).contains("with the new pool in"),

@@ -186,11 +186,14 @@ fn mps_clients_stop_before_the_daemon_changes() {
             ],
         );
     }
-    // Without it a new image affects no workload.
+    // Without MPS, a new image does not affect workloads.
     let plain = edited("quickstart", "gpuc-runtime:0.1.0", "gpuc-runtime:0.2.0");
-    assert_eq!(worst_impact(&plain, "DaemonSet"), Impact::PluginRestarted);
+    assert_eq!(
+        worst_impact(&plain, "DaemonSet"),
+        Impact::DevicePluginRestarted
+    );
     assert!(steps(&plain).is_empty(), "{}", steps(&plain));
-    // The chart of NVIDIA's plugin installs the daemon.
+    // The chart of NVIDIA's device plugin installs the MPS daemon.
     let nvidia = |text: String| {
         text.replacen(GPUC, NVIDIA, 1)
             .replacen("timeSlicing", "mps", 1)
@@ -248,7 +251,7 @@ fn rdma_pods_stop_before_their_driver_changes() {
 }
 
 #[test]
-fn only_drivers_of_the_tree_are_awaited() {
+fn steps_wait_only_for_drivers_of_the_tree() {
     let found = edited(
         "gke-inference-l4",
         "sharing: {timeSlicing",

@@ -1,4 +1,4 @@
-//! Hosts that move to another pool: they keep their settings and are drained before their labels change.
+//! Hosts that move to another pool keep their settings, and are drained before their labels change.
 
 use gpuc_diff::diff::{Diff, Impact};
 
@@ -14,13 +14,13 @@ fn rename_pool(tool: &str) -> Diff {
     diff_of_texts(&text, &other)
 }
 
-/// The reason for the reported impact on a pool.
+/// The impact on a pool, and its reason.
 fn impact_and_reason(diff: &Diff, pool: &str) -> (Impact, String) {
     let mut changes = diff.changes.iter();
     let is_it = |name: &String| name == pool;
     let change = changes.find(|it| it.kind == "pool" && it.names.iter().any(is_it));
-    let change = change.expect("the pool differs");
-    (change.impact, change.because.clone().unwrap_or_default())
+    let change = change.expect("the pool has a change");
+    (change.impact, change.reason.clone().unwrap_or_default())
 }
 
 #[test]
@@ -42,24 +42,27 @@ fn renamed_pool_keeps_its_hosts() {
             "kubectl --context campus uncordon a100-02\n",
         ],
     );
-    let said = steps(&found);
+    let steps_text = steps(&found);
     for wrong in ["taint node", "label node", "annotate", "gpuc.dev/pool="] {
-        assert!(!said.contains(wrong), "{wrong}\n{said}");
+        assert!(!steps_text.contains(wrong), "{wrong}\n{steps_text}");
     }
-    let (impact, words) = impact_and_reason(&found, "notebooks");
+    let (impact, reason) = impact_and_reason(&found, "notebooks");
     assert_eq!(impact, Impact::WorkloadRestarted);
-    assert!(words.contains("its hosts move to another pool"), "{words}");
-    let (impact, words) = impact_and_reason(&found, "books");
+    assert!(
+        reason.contains("its hosts move to another pool"),
+        "{reason}"
+    );
+    let (impact, reason) = impact_and_reason(&found, "books");
     assert_eq!(impact, Impact::Added);
     assert!(
-        words.contains("none of them new: a100-01, a100-02 from pool `notebooks`"),
-        "{words}"
+        reason.contains("none of them new: a100-01, a100-02 from pool `notebooks`"),
+        "{reason}"
     );
     assert!(found.gpus.is_empty());
 }
 
 #[test]
-fn controller_learns_of_a_rename_after_hosts_are_drained() {
+fn rename_is_pushed_after_hosts_are_drained() {
     let found = rename_pool(FLUX);
     assert_order(
         &found,
@@ -132,21 +135,21 @@ fn only_unassigned_hosts_are_cleaned_up() {
         "{}",
         steps(&found)
     );
-    let (impact, words) = impact_and_reason(&found, "h200");
+    let (impact, reason) = impact_and_reason(&found, "h200");
     assert_eq!(impact, Impact::Deleted);
     assert!(
-        words.contains("gpu-01, gpu-02 move to pool `h200b`"),
-        "{words}"
+        reason.contains("gpu-01, gpu-02 move to pool `h200b`"),
+        "{reason}"
     );
-    let stays = edited(
+    let kept = edited(
         name,
         "hosts: [cpu-01, cpu-02]\n    nodes: {count: 2}",
         "hosts: [cpu-01]\n    nodes: {count: 1}",
     );
     assert!(
-        steps(&stays).contains("label node cpu-02"),
+        steps(&kept).contains("label node cpu-02"),
         "{}",
-        steps(&stays)
+        steps(&kept)
     );
 }
 

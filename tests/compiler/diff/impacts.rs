@@ -1,9 +1,9 @@
 //! The impacts in a report: texts, numbers of affected nodes, and the order of clusters.
 
 use gpuc_compile::compile::Compilation;
-use gpuc_diff::diff::{Change, ClusterFate, Diff, Impact, Pair, diff};
+use gpuc_diff::diff::{Change, Diff, Impact, Pair, Status, diff};
 
-use super::diff_command::{combined_output, commit, committed_example, gpuc};
+use super::diff_command::{commit, committed_example, gpuc, standard_output};
 use super::plan::{assert_order, edited, example};
 use super::{compile_versions, diff_of_texts, options};
 
@@ -16,12 +16,12 @@ fn find_change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
 
 fn reason_for<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
     find_change(diff, kind, name)
-        .because
+        .reason
         .as_deref()
         .unwrap_or_default()
 }
 
-/// An example as an added or removed cluster.
+/// The differences if an example is added or removed as a cluster.
 fn added_or_removed(name: &str, is_new: bool) -> Diff {
     let text = example(name);
     let sides = compile_versions(&text, &text).unwrap();
@@ -99,13 +99,13 @@ fn cluster_stays_if_externally_managed() {
         "cluster: {create: {}}",
         "cluster: {existing: {}}",
     );
-    let gone = reason_for(&found, "EKS cluster", "quickstart");
-    assert!(gone.starts_with("nothing is deleted"), "{gone}");
+    let removed = reason_for(&found, "EKS cluster", "quickstart");
+    assert!(removed.starts_with("nothing is deleted"), "{removed}");
     let text = example("quickstart");
     let there = text.replace("cluster: {create: {}}", "cluster: {existing: {}}");
     let found = diff_of_texts(&there, &text);
-    let came = reason_for(&found, "EKS cluster", "quickstart");
-    assert!(came.starts_with("it exists"), "{came}");
+    let added = reason_for(&found, "EKS cluster", "quickstart");
+    assert!(added.starts_with("it exists"), "{added}");
 }
 
 #[test]
@@ -119,10 +119,10 @@ fn possible_renames_are_uncertain() {
         ),
     ] {
         let found = edited(name, from, to);
-        let words = reason_for(&found, "cluster", "itself");
+        let reason = reason_for(&found, "cluster", "itself");
         assert!(
-            words.contains("unless it is the same one under another name"),
-            "{words}"
+            reason.contains("unless it is the same one under another name"),
+            "{reason}"
         );
     }
     let found = edited(
@@ -145,7 +145,7 @@ fn affected_nodes_are_counted() {
         "{gpus: \"1\", layout: [{profile: 2g.20gb, count: 3}]}",
     );
     let release = find_change(&found, "Helm release", "gpu-operator");
-    assert_eq!(release.impact, Impact::SlicesRecut);
+    assert_eq!(release.impact, Impact::MigReconfigured);
     assert_eq!(release.nodes.unwrap().max, 2);
 }
 
@@ -157,10 +157,10 @@ fn remaining_access_is_listed_first() {
         "user: ada@acme.dev, role: view",
     );
     let first = &found.changes[0];
-    assert_eq!(first.fate, ClusterFate::Removed);
+    assert_eq!(first.status, Status::Removed);
     assert_eq!(first.kind, "RoleBinding");
-    let words = first.because.as_deref().unwrap_or_default();
-    assert!(words.starts_with("the removed access remains"), "{words}");
+    let reason = first.reason.as_deref().unwrap_or_default();
+    assert!(reason.starts_with("the removed access remains"), "{reason}");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn replaced_gitops_controller_disrupts_nothing() {
                   clusters/eks-flux}\n";
     let found = diff_of_texts(&text, &format!("{head}{argocd}{}\n", kept.join("\n")));
     for change in &found.changes {
-        if change.fate == ClusterFate::Added {
+        if change.status == Status::Added {
             assert!(
                 change.impact >= Impact::Added,
                 "{} {:?}",
@@ -204,10 +204,10 @@ fn replaced_gitops_controller_disrupts_nothing() {
     }
     let release = find_change(&found, "Helm release", "nvidia-device-plugin-infer");
     assert_eq!(release.impact, Impact::WorkloadRestarted);
-    let words = release.because.as_deref().unwrap_or_default();
+    let reason = release.reason.as_deref().unwrap_or_default();
     assert!(
-        words.starts_with("Flux deletes the resources it deployed"),
-        "{words}"
+        reason.starts_with("Flux deletes the resources it deployed"),
+        "{reason}"
     );
 }
 
@@ -221,16 +221,17 @@ fn worst_cluster_is_first() {
     commit(path);
     std::fs::remove_file(path.join("z.gpu-cluster.yaml")).unwrap();
     std::fs::write(path.join("a.gpu-cluster.yaml"), named("a")).unwrap();
-    let told = combined_output(&gpuc(path, &["diff", "."]));
-    let at = |words: &str| {
-        told.find(words)
-            .unwrap_or_else(|| panic!("{words}: {told}"))
+    let output = standard_output(&gpuc(path, &["diff", "."]));
+    let at = |text: &str| {
+        output
+            .find(text)
+            .unwrap_or_else(|| panic!("{text}: {output}"))
     };
     assert!(
         at("z, removed since HEAD") < at("a, a new cluster"),
-        "{told}"
+        "{output}"
     );
-    assert!(told.contains("by a.gpu-cluster.yaml:5:"), "{told}");
+    assert!(output.contains("by a.gpu-cluster.yaml:5:"), "{output}");
 }
 
 #[test]

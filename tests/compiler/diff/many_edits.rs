@@ -6,8 +6,9 @@ use gpuc_diff::diff::{Change, Diff};
 
 use super::diff_of_texts;
 
-/// A cluster of so many pools, each with a taint, so many nodes at most, and what more there is.
-fn cluster(pools: usize, version: &str, most: usize, value: &str, more: &str) -> String {
+/// A cluster with this number of pools, each with a taint and this maximum number of nodes, and with additional
+/// settings.
+fn cluster(pools: usize, version: &str, max_nodes: usize, value: &str, more: &str) -> String {
     let mut text = format!(
         "apiVersion: gpuc.dev/v1alpha1\n\
          kind: GpuCluster\n\
@@ -21,7 +22,7 @@ fn cluster(pools: usize, version: &str, most: usize, value: &str, more: &str) ->
     for pool in 0..pools {
         writeln!(
             text,
-            "  - {{name: pool{pool}, machine: g6.4xlarge, nodes: {{min: 0, max: {most}}}, \
+            "  - {{name: pool{pool}, machine: g6.4xlarge, nodes: {{min: 0, max: {max_nodes}}}, \
              taints: [{{key: mine, value: {value}, effect: NoSchedule}}]}}"
         )
         .unwrap();
@@ -37,7 +38,7 @@ fn cause_texts(change: &Change) -> Vec<&str> {
         .collect()
 }
 
-/// The lines of a pool that contain a field.
+/// The changes of a pool that contain a field.
 fn changes_of_field<'d>(diff: &'d Diff, pool: &str, field: &str) -> Vec<&'d Change> {
     let changes = diff.changes.iter();
     let of = |change: &&Change| {

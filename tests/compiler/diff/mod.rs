@@ -34,7 +34,7 @@ use gpuc_syntax::diag::{Diagnostic, Levels, Report};
 use gpuc_syntax::load::{self, Loaded, MemoryFiles};
 use gpuc_syntax::source::Sources;
 
-/// Two states of one cluster.
+/// Two versions of one cluster.
 pub(crate) struct ClusterVersions {
     sources: Sources,
     before: Compilation,
@@ -44,11 +44,11 @@ pub(crate) struct ClusterVersions {
 const BEFORE: &str = "base/gpu-cluster.yaml";
 const AFTER: &str = "gpu-cluster.yaml";
 
-/// Compiles both; returns the findings if one has errors.
+/// Compiles both versions. Returns the findings if a version has errors.
 pub(crate) fn compile_versions(before: &str, after: &str) -> Result<ClusterVersions, String> {
-    let world: MemoryFiles = [(BEFORE, before), (AFTER, after)].into_iter().collect();
+    let files: MemoryFiles = [(BEFORE, before), (AFTER, after)].into_iter().collect();
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let loaded = load::load_all(&world, &[BEFORE, AFTER], &mut sources, &mut report);
+    let loaded = load::load_all(&files, &[BEFORE, AFTER], &mut sources, &mut report);
     if report.has_errors() {
         return Err(render(&sources, report.diagnostics()));
     }
@@ -94,7 +94,7 @@ pub(crate) fn diff_of_texts(before: &str, after: &str) -> Diff {
     )
 }
 
-/// The differences if one of the sides may not exist.
+/// The differences if the cluster may be missing on one side.
 pub(crate) fn diff_of_optional(before: Option<&str>, after: Option<&str>) -> Diff {
     let text = before.or(after).unwrap();
     let sides = compile_versions(before.unwrap_or(text), after.unwrap_or(text));
@@ -108,7 +108,7 @@ pub(crate) fn diff_of_optional(before: Option<&str>, after: Option<&str>) -> Dif
     diff(pair, &options(), &sides.sources).unwrap()
 }
 
-/// The differences between two states.
+/// The differences between two versions.
 fn diff_of_versions(sides: &ClusterVersions) -> Diff {
     let pair = Pair {
         before: Some(&sides.before),
@@ -120,7 +120,7 @@ fn diff_of_versions(sides: &ClusterVersions) -> Diff {
     diff(pair, &options, &sides.sources).unwrap()
 }
 
-/// One cluster's differences, as those of a run.
+/// One cluster's differences as the result of a run.
 pub(crate) fn as_diffs(diff: Diff) -> Diffs {
     Diffs {
         version: VERSION,

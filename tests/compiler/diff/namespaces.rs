@@ -1,4 +1,4 @@
-//! Renamed teams: the contents of their namespaces move before access is lost.
+//! Renamed teams: the contents of their namespaces move before users lose access.
 
 use super::diff_of_texts;
 use super::plan::{FLUX, assert_order, edited, example, steps};
@@ -27,7 +27,7 @@ fn workloads_move_to_a_renamed_namespace() {
 }
 
 #[test]
-fn gitops_controller_does_not_interrupt_users() {
+fn team_is_removed_from_the_input_after_users_moved() {
     for tool in [FLUX.to_owned(), FLUX.replace("flux", "argocd")] {
         let text = example("eks-teams") + &tool;
         let renamed = text.replace("- name: product", "- name: goods");
@@ -44,12 +44,12 @@ fn gitops_controller_does_not_interrupt_users() {
             ],
         );
         assert!(steps(&found).contains("Then remove product from gpu-cluster.yaml"));
-        // A team that leaves and has no other name is asked before.
+        // For a removed team, the plan first waits for its jobs.
         let from = text.find("  - name: product").unwrap();
         let to = text[from..].find("\n# ").unwrap() + from + 1;
-        let gone = diff_of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
+        let removed = diff_of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
         assert_order(
-            &gone,
+            &removed,
             &[
                 "wait until they finish",
                 LIST_COMMAND,
@@ -59,15 +59,15 @@ fn gitops_controller_does_not_interrupt_users() {
             ],
         );
         assert!(
-            !steps(&gone).contains("Move the workloads"),
+            !steps(&removed).contains("Move the workloads"),
             "{}",
-            steps(&gone)
+            steps(&removed)
         );
     }
 }
 
 #[test]
-fn kept_namespaces_move_nothing() {
+fn kept_namespaces_require_no_move() {
     let found = edited("eks-teams", "- name: vision\n", "- name: sight\n");
     assert!(
         !steps(&found).contains("delete namespace"),

@@ -1,4 +1,4 @@
-//! Karpenter's nodes, which it drains as soon as their object changes: users are warned before.
+//! Karpenter drains its nodes as soon as their object changes. The plan warns users before.
 
 use gpuc_diff::diff::Diff;
 use gpuc_diff::diff::render::{Format, render};
@@ -11,9 +11,9 @@ fn nodes_removed_by_a_push_are_drained_before() {
     let text = example("eks-karpenter") + FLUX;
     let from = text.find("  # Karpenter counts full GPUs").unwrap();
     let to = text.find("  - name: train\n").unwrap();
-    let gone = diff_of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
+    let removed = diff_of_texts(&text, &format!("{}{}", &text[..from], &text[to..]));
     assert_order(
-        &gone,
+        &removed,
         &[
             "kubectl drain -l 'gpuc.dev/pool=infer'",
             "gpuc build",
@@ -96,7 +96,7 @@ fn control_plane_is_upgraded_and_not_created() {
     );
 }
 
-/// The report of a change that needs no ordered steps.
+/// The report of a change without ordered steps.
 fn render_unordered(diff: Diff) -> [String; 2] {
     assert!(diff.rollout.is_empty(), "{}", steps(&diff));
     let run = as_diffs(diff);

@@ -18,7 +18,7 @@ fn edited_by_flux(name: &str, from: &str, to: &str) -> Diff {
     diff_of_texts(&text, &text.replacen(from, to, 1))
 }
 
-/// Without what begins here, up to the end of the file.
+/// The text up to the first occurrence of `from`.
 fn truncate_from(text: &str, from: &str) -> String {
     text[..text.find(from).unwrap()].to_owned()
 }
@@ -42,12 +42,15 @@ fn renamed_claim_starts_empty_and_the_old_one_is_deleted_last() {
                 "kubectl delete persistentvolumeclaim finetune-checkpoints --namespace research",
             ],
         );
-        let said = steps(&found);
-        let needed = said
+        let steps_text = steps(&found);
+        let needed = steps_text
             .split("Only if the data is no longer needed")
             .next()
             .unwrap();
-        assert!(!needed.contains("delete persistentvolumeclaim"), "{said}");
+        assert!(
+            !needed.contains("delete persistentvolumeclaim"),
+            "{steps_text}"
+        );
     }
 }
 
@@ -96,16 +99,20 @@ fn claim_of_another_class_is_copied_before_deletion() {
             "cloud/verify.sh",
         ],
     );
-    let said = steps(&by_flux);
-    assert_eq!(said.matches("Push or merge").count(), 1, "{said}");
+    let steps_text = steps(&by_flux);
+    assert_eq!(
+        steps_text.matches("Push or merge").count(),
+        1,
+        "{steps_text}"
+    );
 }
 
 #[test]
 fn releases_with_crds_are_uninstalled_only_if_unused() {
     let text = example(NAME);
-    let gone = truncate_from(&text, "workloads:\n");
+    let removed = truncate_from(&text, "workloads:\n");
     assert_order(
-        &diff_of_texts(&text, &gone),
+        &diff_of_texts(&text, &removed),
         &[
             "cloud/verify.sh",
             "Only if kubeflow-trainer is no longer needed",
@@ -117,8 +124,8 @@ fn releases_with_crds_are_uninstalled_only_if_unused() {
             "Only if the data is no longer needed",
         ],
     );
-    // Flux would reinstall a release that was removed through Helm alone.
-    let by_flux = diff_of_texts(&example_with_flux(NAME), &format!("{gone}{FLUX}"));
+    // Flux would reinstall a release that was uninstalled with Helm alone.
+    let by_flux = diff_of_texts(&example_with_flux(NAME), &format!("{removed}{FLUX}"));
     assert_order(
         &by_flux,
         &[
@@ -128,14 +135,14 @@ fn releases_with_crds_are_uninstalled_only_if_unused() {
         ],
     );
     assert!(!steps(&by_flux).contains("helm uninstall"));
-    // Helm knows nothing of what Argo CD renders.
+    // Argo CD renders charts itself, so that Helm knows no release.
     let argo = FLUX.replace("flux", "argocd");
-    let by_argo = diff_of_texts(&format!("{text}{argo}"), &format!("{gone}{argo}"));
+    let by_argo = diff_of_texts(&format!("{text}{argo}"), &format!("{removed}{argo}"));
     assert_order(
         &by_argo,
         &[
             "kubeflow-trainer is no longer needed",
-            // With the values that it had: the chart's own make other objects.
+            // The command needs the release's values, because with the default values the chart renders other objects.
             "printf %s '{",
             "helm template kubeflow-trainer ",
             " --values - | kubectl delete --ignore-not-found --filename -",
@@ -148,11 +155,11 @@ fn releases_with_crds_are_uninstalled_only_if_unused() {
 fn hub_database_is_copied_before_deletion() {
     let name = "on-prem-mig";
     let text = example(name);
-    let gone = truncate_from(&text, "notebooks:\n");
+    let removed = truncate_from(&text, "notebooks:\n");
     let copy =
         "exec --namespace jupyterhub deployment/hub -- cat /srv/jupyterhub/jupyterhub.sqlite > ";
     assert_order(
-        &diff_of_texts(&text, &gone),
+        &diff_of_texts(&text, &removed),
         &[
             "cloud/verify.sh",
             "Only if JupyterHub is no longer needed",
@@ -160,7 +167,7 @@ fn hub_database_is_copied_before_deletion() {
             "helm uninstall jupyterhub",
         ],
     );
-    let by_flux = diff_of_texts(&example_with_flux(name), &format!("{gone}{FLUX}"));
+    let by_flux = diff_of_texts(&example_with_flux(name), &format!("{removed}{FLUX}"));
     assert_order(
         &by_flux,
         &[
@@ -214,7 +221,7 @@ fn dependents_of_deletions_are_named() {
             "./install.sh",
         ],
     );
-    // Flux recreates it itself, because of an annotation on it.
+    // An annotation makes Flux recreate the object.
     let by_flux = edited_by_flux(
         "eks-teams",
         "production, value: 1000",

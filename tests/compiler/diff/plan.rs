@@ -2,9 +2,10 @@
 
 use std::fs;
 
+use gpuc_diff::diff::render::{Format, render};
 use gpuc_diff::diff::{Diff, Impact};
 
-use super::diff_of_texts;
+use super::{as_diffs, diff_of_texts};
 use crate::support::repository;
 
 pub(super) fn example(name: &str) -> String {
@@ -22,7 +23,7 @@ pub(super) fn edited(name: &str, from: &str, to: &str) -> Diff {
 pub(super) fn steps(diff: &Diff) -> String {
     let mut text = String::new();
     for step in &diff.rollout {
-        text += &format!("# {}\n", step.what);
+        text += &format!("# {}\n", step.instruction);
         for command in &step.commands {
             text += &format!("{command}\n");
         }
@@ -30,14 +31,14 @@ pub(super) fn steps(diff: &Diff) -> String {
     text
 }
 
-/// Asserts that the steps contain these texts, in this order.
-pub(super) fn assert_order(diff: &Diff, wanted: &[&str]) {
+/// Asserts that the steps contain these texts in this order.
+pub(super) fn assert_order(diff: &Diff, expected: &[&str]) {
     let steps = steps(diff);
     let mut rest = steps.as_str();
-    for part in wanted {
+    for part in expected {
         let at = rest.find(part);
         let at = at.unwrap_or_else(|| {
-            panic!("`{part}` is not there, or not after those before it:\n{steps}")
+            panic!("`{part}` is missing or not after the previous texts:\n{steps}")
         });
         rest = &rest[at + part.len()..];
     }
@@ -59,17 +60,56 @@ fn version_is_upgraded_one_minor_at_a_time() {
             run,
             "Set kubernetes.version to 1.36",
             run,
-            "# Build",
-            "gpuc build",
+            "# Set kubernetes.version to 1.37, build, review and commit; push in a later step\ngpuc build\n",
             run,
         ],
     );
+    for name in ["eks-training-h100", "aks-argocd", "gke-service"] {
+        let found = edited(name, "version: \"1.34\"", "version: \"1.36\"");
+        assert_order(
+            &found,
+            &[
+                "Set kubernetes.version to 1.35",
+                "# Set kubernetes.version to 1.36, build, review and commit",
+            ],
+        );
+        assert!(
+            !steps(&found).contains("Build the tree"),
+            "{name}: {}",
+            steps(&found)
+        );
+    }
     let next = edited("eks-flux", "version: \"1.34\"", "version: \"1.35\"");
     assert!(
-        !steps(&next).contains("Set kubernetes.version to 1.35"),
+        !steps(&next).contains("Set kubernetes.version"),
         "{}",
         steps(&next)
     );
+}
+
+#[test]
+fn other_edits_follow_intermediate_versions() {
+    const SET_ASIDE: &str = "set all other edits aside";
+    let text = example("eks-training-h100");
+    let upgraded = text.replace("version: \"1.34\"", "version: \"1.37\"");
+    let alone = diff_of_texts(&text, &upgraded);
+    assert!(!steps(&alone).contains(SET_ASIDE), "{}", steps(&alone));
+    let replaced = upgraded.replace("machine: m7i.xlarge", "machine: m7i.2xlarge");
+    assert_ne!(upgraded, replaced);
+    let both = diff_of_texts(&text, &replaced);
+    assert_order(
+        &both,
+        &[
+            SET_ASIDE,
+            "Set kubernetes.version to 1.35",
+            "Set kubernetes.version to 1.36",
+            "Then restore the other edits",
+            "Pool system cannot be changed in place. In gpu-cluster.yaml restore it",
+            "# Set kubernetes.version to 1.37, build",
+            "gpuc build",
+        ],
+    );
+    assert_eq!(steps(&both).matches(SET_ASIDE).count(), 1);
 }
 
 #[test]
@@ -109,7 +149,7 @@ fn automatic_node_upgrades_are_awaited() {
 }
 
 #[test]
-fn removed_host_loses_everything_from_gpuc() {
+fn removed_host_loses_labels_and_taints_of_gpuc() {
     let name = "on-prem-infiniband";
     let found = edited(
         name,
@@ -129,7 +169,7 @@ fn removed_host_loses_everything_from_gpuc() {
 }
 
 #[test]
-fn own_hosts_have_no_cost() {
+fn on_premises_hosts_have_no_cost() {
     let name = "on-prem-infiniband";
     let text = example(name);
     let head = "  - name: head\n    hosts: [head-01]\n    nodes: {count: 1}\n";
@@ -211,12 +251,12 @@ fn karpenter_with_flux() -> String {
 
 #[test]
 fn karpenter_pool_is_deleted_with_its_object() {
-    let gone = |text: &str| {
+    let without_batch = |text: &str| {
         let batch = text.find("  - name: batch\n").unwrap();
         let next = text.find("  # Karpenter counts full GPUs").unwrap();
         diff_of_texts(text, &format!("{}{}", &text[..batch], &text[next..]))
     };
-    let by_hand = gone(&example("eks-karpenter"));
+    let by_hand = without_batch(&example("eks-karpenter"));
     assert_order(
         &by_hand,
         &[
@@ -229,7 +269,7 @@ fn karpenter_pool_is_deleted_with_its_object() {
         "{}",
         render_report(&by_hand)
     );
-    let pruned = gone(&karpenter_with_flux());
+    let pruned = without_batch(&karpenter_with_flux());
     assert!(
         !steps(&pruned).contains("kubectl delete"),
         "{}",
@@ -263,12 +303,12 @@ fn change_controller(before: &str, after: &str) -> Diff {
 fn old_controller_is_detached_before_the_new_one() {
     let suspend = "kubectl patch --kustomize \"$folder\" --type merge --patch '{\"spec\": {\"suspend\": true}}'";
     let leave = "kubectl patch --kustomize argocd/apps --type merge --patch '{\"metadata\": {\"finalizers\": null}}'";
-    let begin = |folder| format!("kubectl apply --server-side --kustomize {folder}");
-    let (flux, argo) = (begin("flux"), begin("argocd"));
-    let forget = "kubectl delete secret --namespace ";
+    let register = |folder| format!("kubectl apply --server-side --kustomize {folder}");
+    let (flux, argo) = (register("flux"), register("argocd"));
+    let delete_secret = "kubectl delete secret --namespace ";
     assert_order(
         &change_controller(FLUX, ARGO),
-        &[suspend, "gpuc build", &argo, forget],
+        &[suspend, "gpuc build", &argo, delete_secret],
     );
     assert_order(
         &change_controller(ARGO, FLUX),
@@ -283,13 +323,53 @@ fn old_controller_is_detached_before_the_new_one() {
         &[leave, "gpuc build", "./install.sh --take-ownership\n"],
     );
     assert_order(&change_controller("", FLUX), &["gpuc build", &flux]);
-    assert_order(&change_controller("", ARGO), &["gpuc build", &argo, forget]);
+    assert_order(
+        &change_controller("", ARGO),
+        &["gpuc build", &argo, delete_secret],
+    );
     assert!(!steps(&change_controller("", FLUX)).contains("suspend"));
-    assert!(!steps(&change_controller(ARGO, FLUX)).contains(forget));
+    assert!(!steps(&change_controller(ARGO, FLUX)).contains(delete_secret));
 }
 
 #[test]
-fn unpruned_objects_stay_and_have_a_command() {
+fn tree_without_objects_is_not_deployed() {
+    let text = example("quickstart");
+    let infer = text.find("  - {name: infer, ").unwrap();
+    let without = text[..infer].to_owned();
+    let found = diff_of_texts(&text, &without);
+    assert_order(
+        &found,
+        &[
+            "gpuc build",
+            "cloud/verify.sh",
+            "eksctl delete nodegroup",
+            "kubectl delete",
+        ],
+    );
+    assert!(!steps(&found).contains("./install.sh"), "{}", steps(&found));
+    // Intermediate versions, and changes that need no particular order, have nothing to deploy either.
+    let upgraded = without.replace("version: \"1.34\"", "version: \"1.36\"");
+    let found = diff_of_texts(&without, &upgraded);
+    assert_order(&found, &["Set kubernetes.version to 1.35"]);
+    assert!(!steps(&found).contains("./install.sh"), "{}", steps(&found));
+    let larger = without.replace("nodes: {count: 2}", "nodes: {count: 3}");
+    assert_ne!(without, larger);
+    let found = as_diffs(diff_of_texts(&without, &larger));
+    let format = Format::Text {
+        all: false,
+        plan: true,
+    };
+    let plan = render(&found, format);
+    assert!(
+        plan.contains("needs no special steps")
+            && plan.contains("commit, then run `cloud/apply.sh`"),
+        "{plan}"
+    );
+    assert!(!plan.contains("install.sh"), "{plan}");
+}
+
+#[test]
+fn unpruned_objects_are_kept_and_have_a_delete_command() {
     let text = example("gke-service");
     let job = text.find("  - name: reindex\n").unwrap();
     let end = text[job + 3..]
@@ -306,10 +386,10 @@ fn unpruned_objects_stay_and_have_a_command() {
             .clone()
     };
     assert_eq!(job_of(&kept).impact, Impact::Nothing);
-    let because = job_of(&kept).because.unwrap();
+    let reason = job_of(&kept).reason.unwrap();
     assert!(
-        because.contains("it stays until `kubectl delete cronjob`"),
-        "{because}"
+        reason.contains("it stays until `kubectl delete cronjob`"),
+        "{reason}"
     );
     assert_order(&kept, &["kubectl delete cronjob reindex --namespace "]);
     let pruned = diff_of_texts(&format!("{text}{FLUX}"), &format!("{without}{FLUX}"));

@@ -1,4 +1,4 @@
-//! Nothing differs from itself, nothing is left out, and one tree can be made of the other.
+//! Equal inputs have no differences, a diff omits nothing, and its file changes turn the old tree into the new tree.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -6,7 +6,7 @@ use std::fs;
 use gpuc_compile::compile::{Compilation, Options};
 use gpuc_compile::lock::LOCK_FILE;
 use gpuc_diff::diff::render::{Format, MAX_LENGTH, render, schema};
-use gpuc_diff::diff::{ClusterFate, Diff, FileChange, Pair, apply_hunks, diff, is_known};
+use gpuc_diff::diff::{Diff, FileChange, Pair, Status, apply_hunks, diff, is_known};
 use gpuc_model::plan::Delivery;
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::Levels;
@@ -50,7 +50,7 @@ fn equal_inputs_have_no_differences() {
     }
 }
 
-/// Pairs of neighbours of the corpus: more differs than in any pull request.
+/// Pairs of consecutive cases of the corpus. They differ more than the two sides of any pull request.
 fn neighbouring_cases() -> Vec<[&'static Case; 2]> {
     let cases = cases().iter().filter(|case| !case.name.starts_with("GPUC"));
     let cases: Vec<_> = cases.collect();
@@ -93,21 +93,21 @@ fn assert_diffs_are_complete(pairs: &[[&Case; 2]]) {
             for file in &found.files {
                 assert!(
                     !file.changes.is_empty(),
-                    "{name}: nothing accounts for {}",
+                    "{name}: no change accounts for {}",
                     file.path
                 );
                 apply_change(&mut made, file);
             }
             assert!(
                 made == after.map_or_else(nothing, files),
-                "{name}: another tree"
+                "{name}: the changed files differ from the new tree"
             );
         }
     }
 }
 
 fn apply_change(files: &mut BTreeMap<String, (String, bool)>, change: &FileChange) {
-    if change.fate == ClusterFate::Removed {
+    if change.status == Status::Removed {
         files.remove(&change.path);
         return;
     }
@@ -159,16 +159,16 @@ fn json_matches_its_schema() {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
-/// A cluster of so many pools, each with so many nodes at most.
-fn large_cluster(pools: usize, most: usize) -> String {
+/// A cluster with this number of pools, each with this maximum number of nodes.
+fn large_cluster(pools: usize, max_nodes: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\nkubernetes: {version: \
                     \"1.34\"}\ncloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
                     stack: {driver: preinstalled, devicePlugin: cloud}\nnodePools:\n"
         .to_owned();
     for pool in 0..pools {
-        let most = most + pool % 7;
+        let max_nodes = max_nodes + pool % 7;
         text += &format!(
-            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {most}}}}}\n"
+            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {max_nodes}}}}}\n"
         );
     }
     text
@@ -229,15 +229,15 @@ fn names_are_escaped_in_all_formats() {
         Format::Markdown,
         Format::Github,
     ] {
-        let said = render(&found, format);
+        let output = render(&found, format);
         match format {
             Format::Markdown => {
-                let safe = super::comment::check_safe(&said);
-                assert!(safe == Ok(()), "{safe:?}: {said}");
+                let safe = super::comment::check_safe(&output);
+                assert!(safe == Ok(()), "{safe:?}: {output}");
             }
             Format::Github => {
-                let lines = said.lines();
-                assert!(lines.clone().all(|line| line.starts_with("::notice ") || line.starts_with("::warning ")), "{said}");
+                let lines = output.lines();
+                assert!(lines.clone().all(|line| line.starts_with("::notice ") || line.starts_with("::warning ")), "{output}");
             }
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! Jobs that the GitOps controller deletes and recreates by itself because they are immutable.
+//! Immutable Jobs, which the GitOps controller deletes and recreates.
 
 use super::diff_of_texts;
 use super::plan::{assert_order, example, steps};
@@ -13,7 +13,7 @@ fn rename_with_controller(tool: &str) -> gpuc_diff::diff::Diff {
 fn table_row(found: &gpuc_diff::diff::Diff) -> String {
     let mut runs = found.changes.iter();
     let run = runs.find(|change| change.kind == "TrainJob").unwrap();
-    run.because.clone().unwrap()
+    run.reason.clone().unwrap()
 }
 
 #[test]

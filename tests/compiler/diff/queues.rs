@@ -8,17 +8,17 @@ const NAME: &str = "eks-queues";
 
 #[test]
 fn queue_drains_before_its_quota_is_reassigned() {
-    let hold = "kubectl patch clusterqueues.kueue.x-k8s.io research --type merge --patch \
+    let hold_queue = "kubectl patch clusterqueues.kueue.x-k8s.io research --type merge --patch \
                 '{\"spec\": {\"stopPolicy\": \"Hold\"}}'";
-    let look = "kubectl get workloads.kueue.x-k8s.io --all-namespaces";
+    let list_workloads = "kubectl get workloads.kueue.x-k8s.io --all-namespaces";
     let delete = "kubectl delete clusterqueue research";
     let renamed = edited(NAME, "name: research", "name: science");
     assert_order(
         &renamed,
         &[
             "gpuc build",
-            hold,
-            look,
+            hold_queue,
+            list_workloads,
             delete,
             "./install.sh",
             "cloud/verify.sh",
@@ -27,18 +27,21 @@ fn queue_drains_before_its_quota_is_reassigned() {
     assert_eq!(steps(&renamed).matches(delete).count(), 1);
     let text = example(NAME) + FLUX;
     let pushed = diff_of_texts(&text, &text.replacen("name: research", "name: science", 1));
-    assert_order(&pushed, &[hold, look, "gpuc build", "Push or merge"]);
+    assert_order(
+        &pushed,
+        &[hold_queue, list_workloads, "gpuc build", "Push or merge"],
+    );
     assert!(!steps(&pushed).contains(delete), "{}", steps(&pushed));
 }
 
 #[test]
-fn no_job_waits_for_a_removed_kueue() {
+fn removed_kueue_leaves_no_suspended_jobs() {
     let text = example(NAME);
     let queues = text.find("queueing: kueue\n").unwrap();
     let monitoring = text.find("monitoring:\n").unwrap();
-    let gone = format!("{}{}", &text[..queues], &text[monitoring..]);
+    let removed = format!("{}{}", &text[..queues], &text[monitoring..]);
     assert_order(
-        &diff_of_texts(&text, &gone),
+        &diff_of_texts(&text, &removed),
         &[
             "such jobs stay suspended",
             "kubectl get workloads.kueue.x-k8s.io --all-namespaces",
@@ -48,7 +51,7 @@ fn no_job_waits_for_a_removed_kueue() {
             "helm uninstall kueue --namespace kueue-system",
         ],
     );
-    let pushed = diff_of_texts(&format!("{text}{FLUX}"), &format!("{gone}{FLUX}"));
+    let pushed = diff_of_texts(&format!("{text}{FLUX}"), &format!("{removed}{FLUX}"));
     assert_order(
         &pushed,
         &[
@@ -92,8 +95,8 @@ fn removed_cluster_is_torn_down_with_scripts_of_the_base() {
     std::fs::remove_file(folder.path().join("gpu-cluster.yaml")).unwrap();
     std::fs::remove_dir_all(folder.path().join("clusters")).unwrap();
     let output = diff_command::gpuc(folder.path(), &["diff", "--plan"]);
-    let said = diff_command::combined_output(&output);
-    let mut rest = said.as_str();
+    let output_text = diff_command::standard_output(&output);
+    let mut rest = output_text.as_str();
     for part in [
         "base=$(mktemp -d)\n",
         "git worktree add --detach \"$base\" ",
@@ -103,11 +106,11 @@ fn removed_cluster_is_torn_down_with_scripts_of_the_base() {
     ] {
         let at = rest
             .find(part)
-            .unwrap_or_else(|| panic!("{part} in\n{said}"));
+            .unwrap_or_else(|| panic!("{part} in\n{output_text}"));
         rest = &rest[at + part.len()..];
     }
-    // They can be typed as they are, but for the script itself, which wants a cloud.
-    let lines = said.lines().map(str::trim);
+    // The commands run as printed, except the teardown script, which needs a cloud.
+    let lines = output_text.lines().map(str::trim);
     let lines = lines.filter(|it| it.starts_with("base=") || it.contains("git worktree"));
     let mut script: Vec<&str> = lines.collect();
     script.insert(2, "test -x \"$base\"/clusters/eks-teams/cloud/teardown.sh");
@@ -138,7 +141,7 @@ fn pending_jobs_start_through_the_recreated_queue() {
     );
 }
 
-/// The example without quotas of CPU and memory, which no topology goes with.
+/// The example without quotas for CPU and memory, which cannot be combined with a topology.
 fn gpu_quota_example() -> String {
     let text = example(NAME);
     let is_kept =
@@ -147,7 +150,7 @@ fn gpu_quota_example() -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The same with the nodes of a pool in a topology.
+/// The same example with the nodes of a pool in a topology.
 fn example_with_topology(level: &str) -> String {
     let text = gpu_quota_example();
     let fair = "  fairSharing: true\n";
@@ -159,7 +162,8 @@ fn example_with_topology(level: &str) -> String {
 
 #[test]
 fn objects_with_finalizers_are_deleted_after_their_users() {
-    // A topology that leaves: flavors that name it cannot be changed, and queues keep these.
+    // Without the topology: a ResourceFlavor that names a topology is immutable, and a ClusterQueue protects its
+    // flavors.
     let order = [
         "Objects that cannot be changed in place are recreated",
         "ClusterQueue vision and ResourceFlavor pool-slices",
@@ -176,14 +180,14 @@ fn objects_with_finalizers_are_deleted_after_their_users() {
         example_with_topology("example.com/rack"),
         gpu_quota_example(),
     );
-    let gone = diff_of_texts(&with, &without);
-    assert_order(&gone, &order);
+    let removed = diff_of_texts(&with, &without);
+    assert_order(&removed, &order);
     assert!(
-        !steps(&gone).contains("delete clusterqueue research"),
+        !steps(&removed).contains("delete clusterqueue research"),
         "{}",
-        steps(&gone)
+        steps(&removed)
     );
-    // A topology with other levels: its flavors stay as they are, and go for it all the same.
+    // With other levels: the flavors do not change, but must be deleted to recreate the topology.
     let other = diff_of_texts(&with, &example_with_topology("example.com/block"));
     assert_order(
         &other,
@@ -195,9 +199,13 @@ fn objects_with_finalizers_are_deleted_after_their_users() {
             "./install.sh",
         ],
     );
-    // A flavor without one is changed as it is.
-    let come = diff_of_texts(&without, &with);
-    assert!(!steps(&come).contains("kubectl delete"), "{}", steps(&come));
+    // A flavor without a topology is changed in place.
+    let added = diff_of_texts(&without, &with);
+    assert!(
+        !steps(&added).contains("kubectl delete"),
+        "{}",
+        steps(&added)
+    );
     let pushed = diff_of_texts(&format!("{with}{FLUX}"), &format!("{without}{FLUX}"));
     assert_order(
         &pushed,
@@ -216,9 +224,9 @@ fn flavors_are_deleted_after_their_queues() {
     let text = example(NAME);
     let from = text.find("queueing: kueue\n").unwrap();
     let to = text.find("monitoring:\n").unwrap();
-    let gone = format!("{}{}", &text[..from], &text[to..]);
+    let removed = format!("{}{}", &text[..from], &text[to..]);
     assert_order(
-        &diff_of_texts(&text, &gone),
+        &diff_of_texts(&text, &removed),
         &[
             "The order matters: Kueue keeps a ResourceFlavor while a ClusterQueue uses it",
             "kubectl delete localqueue",

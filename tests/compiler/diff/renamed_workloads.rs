@@ -1,4 +1,4 @@
-//! Renamed or moved workloads if nothing prunes the old ones: both run until the user deletes them.
+//! Renamed or moved workloads without pruning: the old and the new workload run until the user deletes the old one.
 
 use super::diff_of_texts;
 use super::plan::{FLUX, assert_order, edited, example, steps};
@@ -20,11 +20,15 @@ fn renamed_service_runs_twice_only_briefly() {
             "cloud/verify.sh",
         ],
     );
-    let said = steps(&found);
-    assert_eq!(said.matches("delete deployment").count(), 1, "{said}");
+    let steps_text = steps(&found);
+    assert_eq!(
+        steps_text.matches("delete deployment").count(),
+        1,
+        "{steps_text}"
+    );
     assert!(
-        !said.contains("removed from the tree and are no longer needed"),
-        "{said}"
+        !steps_text.contains("removed from the tree and are no longer needed"),
+        "{steps_text}"
     );
     let text = example("gke-service") + FLUX;
     let pushed = diff_of_texts(&text, &text.replace(from, to));

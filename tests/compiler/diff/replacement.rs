@@ -1,4 +1,4 @@
-//! Pools that cannot exist next to their replacement: they are removed first, or renamed in the input.
+//! Pools that cannot exist next to their replacement. The old pool is removed first, or renamed in the input.
 
 use super::diff_of_texts;
 use super::plan::{FLUX, assert_order, edited, example, steps};
@@ -26,9 +26,13 @@ fn full_reservation_has_no_machines_for_another_pool() {
             "cloud/verify.sh",
         ],
     );
-    let said = steps(&found);
-    assert!(!said.contains(SECOND_POOL_HINT), "{said}");
-    assert_eq!(said.matches("node-pools delete").count(), 1, "{said}");
+    let steps_text = steps(&found);
+    assert!(!steps_text.contains(SECOND_POOL_HINT), "{steps_text}");
+    assert_eq!(
+        steps_text.matches("node-pools delete").count(),
+        1,
+        "{steps_text}"
+    );
     let pool = "  - name: train\n";
     let text = example("gke-training-a3");
     let at = text.find(pool).unwrap();
@@ -44,7 +48,7 @@ fn full_reservation_has_no_machines_for_another_pool() {
             "Reservation a3-mega has 4 machines, of which train may use 4. The new pool other needs 2,",
         ],
     );
-    // One that holds twice as many has room for both.
+    // A reservation of twice the size has capacity for both pools.
     let text = example("gke-training-a3").replace("id: a3-mega, count: 4", "id: a3-mega, count: 8");
     let found = diff_of_edit(&text, placed, "");
     assert_order(
@@ -67,9 +71,16 @@ fn reserved_pool_is_removed_before_its_renamed_successor() {
                 "cloud/verify.sh",
             ],
         );
-        let said = steps(&found);
-        assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
-        assert!(!said.contains("leave it in gpu-cluster.yaml"), "{said}");
+        let steps_text = steps(&found);
+        assert_eq!(
+            steps_text.matches("kubectl drain").count(),
+            1,
+            "{steps_text}"
+        );
+        assert!(
+            !steps_text.contains("leave it in gpu-cluster.yaml"),
+            "{steps_text}"
+        );
     }
 }
 
@@ -130,7 +141,8 @@ fn version_is_upgraded_after_incompatible_nodes_are_gone() {
             delete,
             "Set kubernetes.version to 1.35",
             "--allow-disruption",
-            "# Build",
+            "# Set kubernetes.version to 1.36, build, review and commit",
+            "--allow-disruption",
         ],
     );
 }
@@ -140,9 +152,9 @@ fn incompatible_nodes_are_renamed_if_both_have_machines() {
     let text = example("eks-operator-h100");
     let reserved = text.find("    capacity:\n").unwrap();
     let image = text.find("    # An image without a driver").unwrap();
-    let bought = format!("{}{}", &text[..reserved], &text[image..]);
-    let raised = bought.replace(VERSION, "version: \"1.35\"");
-    let found = diff_of_texts(&bought, &raised);
+    let with_reservation = format!("{}{}", &text[..reserved], &text[image..]);
+    let raised = with_reservation.replace(VERSION, "version: \"1.35\"");
+    let found = diff_of_texts(&with_reservation, &raised);
     assert_order(&found, &["rename it there", "gpuc build", "cloud/apply.sh"]);
     assert!(
         !steps(&found).contains(SECOND_POOL_HINT),
@@ -151,7 +163,7 @@ fn incompatible_nodes_are_renamed_if_both_have_machines() {
     );
     let renamed = raised.replace("name: train\n", "name: learn\n");
     assert_order(
-        &diff_of_texts(&bought, &renamed),
+        &diff_of_texts(&with_reservation, &renamed),
         &[
             "gpuc build",
             "cloud/apply.sh --allow-disruption",
@@ -161,8 +173,9 @@ fn incompatible_nodes_are_renamed_if_both_have_machines() {
             "eksctl delete nodegroup",
         ],
     );
-    // What a tool takes away with the old name serves the pool no longer: it is empty then.
-    let found = diff_of_texts(&(bought + FLUX), &(renamed + FLUX));
+    // After the push, the GitOps controller no longer serves the pool under its old name, so that the pool is drained
+    // before.
+    let found = diff_of_texts(&(with_reservation + FLUX), &(renamed + FLUX));
     assert_order(
         &found,
         &[
@@ -216,13 +229,13 @@ fn original_pool_is_deleted_after_its_replacement_serves() {
         );
         let first = "  - name: system\n    machine: Standard_D4s_v5\n    nodes: {min: 2, max: 3}\n";
         assert!(text.contains(first));
-        let beside = text.replace(
+        let with_system = text.replace(
             first,
             &format!("{first}{}", first.replace("system", "system2")),
         );
         let alone = text.replace(first, &first.replace("system", "system2"));
         assert_order(
-            &diff_of_texts(&beside, &alone),
+            &diff_of_texts(&with_system, &alone),
             &[
                 "cloud/apply.sh\n",
                 "kubectl drain -l 'gpuc.dev/pool=system'",
@@ -247,10 +260,10 @@ fn full_reservation_has_no_machines_for_scripts() {
             "When the nodes that the scripts created for pool infer are ready",
         ],
     );
-    let said = steps(&found);
+    let steps_text = steps(&found);
     assert!(
-        !said.contains("scripts created for pool train are ready"),
-        "{said}"
+        !steps_text.contains("scripts created for pool train are ready"),
+        "{steps_text}"
     );
     let text = example("eks-karpenter");
     let large = text.replace(
@@ -271,9 +284,13 @@ fn pool_that_is_removed_first_is_drained_once() {
     let other = format!("{}{}{}", &text[..version], &text[after..os], &text[end..]);
     let other = other.replace("driver: operator", "driver: preinstalled");
     let found = diff_of_texts(&text, &other);
-    let said = steps(&found);
-    assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
-    assert!(!said.contains("uncordon"), "{said}");
+    let steps_text = steps(&found);
+    assert_eq!(
+        steps_text.matches("kubectl drain").count(),
+        1,
+        "{steps_text}"
+    );
+    assert!(!steps_text.contains("uncordon"), "{steps_text}");
     let found = edited(
         "gke-training-a3",
         "{network: gpu-7, subnetwork: gpu-7-us-central1}",

@@ -3,9 +3,9 @@
 use std::fs;
 
 use gpuc_diff::diff::render::{Format, MAX_LENGTH, render};
-use gpuc_diff::diff::{Change, ClusterFate, Diff, Impact, Step};
+use gpuc_diff::diff::{Change, Diff, Impact, Status, Step};
 
-use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
+use super::diff_command::{commit, committed_example, edit, git, gpuc, standard_output};
 use super::plan::{edited, example, steps};
 use super::{as_diffs, diff_of_texts};
 
@@ -17,8 +17,8 @@ fn find_change<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d Change {
 }
 
 fn reason_for<'d>(diff: &'d Diff, kind: &str, name: &str) -> &'d str {
-    let words = find_change(diff, kind, name).because.as_deref();
-    words.unwrap_or_default()
+    let reason = find_change(diff, kind, name).reason.as_deref();
+    reason.unwrap_or_default()
 }
 
 #[test]
@@ -26,26 +26,26 @@ fn immutable_fields_are_always_reported() {
     let found = edited("aks-mig-a100", "type: blob-nfs", "type: blob-fuse");
     let class = find_change(&found, "StorageClass", "datasets");
     assert!(class.fields.len() > 1, "{:?}", class.fields);
-    let words = reason_for(&found, "StorageClass", "datasets");
+    let reason = reason_for(&found, "StorageClass", "datasets");
     assert!(
-        words.starts_with("`parameters` cannot be changed: delete"),
-        "{words}"
+        reason.starts_with("`parameters` cannot be changed: delete"),
+        "{reason}"
     );
 }
 
 #[test]
 fn shrunk_metrics_volume_is_not_resized_manually() {
     let shrinks = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 100}");
-    let words = reason_for(&shrinks, "Helm release", "kube-prometheus-stack");
+    let reason = reason_for(&shrinks, "Helm release", "kube-prometheus-stack");
     assert!(
-        words.contains("stays 200Gi") && !words.contains("resize"),
-        "{words}"
+        reason.contains("stays 200Gi") && !reason.contains("resize"),
+        "{reason}"
     );
     let grows = edited("on-prem-dgx", "{sizeGiB: 200}", "{sizeGiB: 300}");
-    let words = reason_for(&grows, "Helm release", "kube-prometheus-stack");
+    let reason = reason_for(&grows, "Helm release", "kube-prometheus-stack");
     assert!(
-        words.contains("resize its PersistentVolumeClaim by hand"),
-        "{words}"
+        reason.contains("resize its PersistentVolumeClaim by hand"),
+        "{reason}"
     );
 }
 
@@ -73,21 +73,21 @@ fn renamed_workload_runs_twice_until_deleted() {
         "  - name: embedder\n",
     );
     assert_eq!(found.worst, Some(Impact::WorkloadRestarted));
-    let gone = |it: &&Change| it.kind == "Deployment" && it.fate == ClusterFate::Removed;
-    let old = found.changes.iter().find(gone).unwrap();
-    let words = old.because.as_deref().unwrap_or_default();
+    let is_removed = |it: &&Change| it.kind == "Deployment" && it.status == Status::Removed;
+    let old = found.changes.iter().find(is_removed).unwrap();
+    let reason = old.reason.as_deref().unwrap_or_default();
     assert!(
-        words.contains("`search/embedder`") && words.contains("both run until"),
-        "{words}"
+        reason.contains("`search/embedder`") && reason.contains("both run until"),
+        "{reason}"
     );
     let text = example("gke-service");
     let moved = text
         .replace("[search, search-batch]", "[search, search-jobs]")
         .replace("namespace: search-batch", "namespace: search-jobs");
     let found = diff_of_texts(&text, &moved);
-    let words = reason_for(&found, "CronJob", "search-batch/reindex");
-    assert!(words.contains("`search-jobs/reindex`"), "{words}");
-    // Another image is another workload.
+    let reason = reason_for(&found, "CronJob", "search-batch/reindex");
+    assert!(reason.contains("`search-jobs/reindex`"), "{reason}");
+    // A workload with another image is not a renamed workload.
     let other = text
         .replace("  - name: embeddings\n", "  - name: embedder\n")
         .replace("embeddings:2.1.0", "embeddings:3.0.0");
@@ -98,23 +98,29 @@ fn renamed_workload_runs_twice_until_deleted() {
 #[test]
 fn distribution_change_is_a_new_cluster_or_a_mistake() {
     let found = edited("on-prem-dgx", "distribution: kubeadm", "distribution: rke2");
-    let words = reason_for(&found, "cluster", "itself");
-    assert!(words.contains("unless the file was wrong"), "{words}");
+    let reason = reason_for(&found, "cluster", "itself");
+    assert!(reason.contains("unless the file was wrong"), "{reason}");
 }
 
 #[test]
 fn changed_taint_value_reports_its_gap() {
     let found = edited("aks-argocd", "value: gpu, effect", "value: t4, effect");
-    let words = reason_for(&found, "Helm release", "nvidia-device-plugin-infer");
-    assert!(words.contains("between the run of the scripts"), "{words}");
-    // A taint in addition to the existing one leaves none.
+    let reason = reason_for(&found, "Helm release", "nvidia-device-plugin-infer");
+    assert!(
+        reason.contains("between the run of the scripts"),
+        "{reason}"
+    );
+    // An additional taint causes no gap.
     let found = edited(
         "aks-argocd",
         "taints: [{",
         "taints: [{key: more, value: yet, effect: NoSchedule}, {",
     );
-    let words = reason_for(&found, "Helm release", "nvidia-device-plugin-infer");
-    assert!(!words.contains("between the run of the scripts"), "{words}");
+    let reason = reason_for(&found, "Helm release", "nvidia-device-plugin-infer");
+    assert!(
+        !reason.contains("between the run of the scripts"),
+        "{reason}"
+    );
 }
 
 #[test]
@@ -122,8 +128,8 @@ fn value_reset_to_the_chart_default_is_reported() {
     let found = edited("eks-scale-0-5", "version: \"1.34\"", "version: \"1.35\"");
     let release = find_change(&found, "Helm release", "cluster-autoscaler");
     assert_eq!(release.fields[0].to, None, "{:?}", release.fields);
-    let words = reason_for(&found, "Helm release", "cluster-autoscaler");
-    assert!(words.contains("the chart's own tag"), "{words}");
+    let reason = reason_for(&found, "Helm release", "cluster-autoscaler");
+    assert!(reason.contains("the chart's own tag"), "{reason}");
 }
 
 #[test]
@@ -156,7 +162,7 @@ fn steps_beyond_the_comment_limit_are_counted() {
     let mut found = edited("eks-teams", "machine: g6e.xlarge", "machine: g6e.2xlarge");
     found.rollout = vec![
         Step {
-            what: "Free the GPUs".repeat(20),
+            instruction: "Free the GPUs".repeat(20),
             commands: vec!["kubectl drain".repeat(10)],
             changes: Vec::new(),
         };
@@ -176,15 +182,15 @@ fn steps_beyond_the_comment_limit_are_counted() {
         );
         let shown = comment.matches("```sh").count();
         let left = 604 * both.clusters.len() - shown;
-        let told: Vec<usize> = comment
+        let omitted: Vec<usize> = comment
             .lines()
             .filter_map(|line| {
                 line.strip_suffix(" more steps omitted: `gpuc diff --plan` shows all of them.")
             })
             .map(|number| number.parse().unwrap())
             .collect();
-        assert_eq!(told.len(), both.clusters.len());
-        assert_eq!(told.iter().sum::<usize>(), left);
+        assert_eq!(omitted.len(), both.clusters.len());
+        assert_eq!(omitted.iter().sum::<usize>(), left);
     }
 }
 
@@ -211,15 +217,15 @@ fn edited_lock_is_not_caused_by_the_input() {
     let edited = text.replace("\"infer\": \"g6.xlarge\"", "\"infer\": \"gr6.4xlarge\"");
     assert_ne!(text, edited);
     fs::write(&lock, edited).unwrap();
-    let told = combined_output(&gpuc(path, &["diff"]));
+    let output = standard_output(&gpuc(path, &["diff"]));
     let by = "by clusters/quickstart/gpuc.lock.json machines.infer, edited in the lock: not requested by the input";
-    assert!(told.contains(by), "{told}");
-    // What the input did is still the input's.
+    assert!(output.contains(by), "{output}");
+    // A change of the input still has the input as its cause.
     edit(path, "replicas: 4", "replicas: 2");
-    let told = combined_output(&gpuc(path, &["diff", "--format", "json"]));
-    let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let output = standard_output(&gpuc(path, &["diff", "--format", "json"]));
+    let output: serde_json::Value = serde_json::from_str(&output).unwrap();
     let of = |field: &str| {
-        let changes = told["clusters"][0]["changes"].as_array().unwrap().iter();
+        let changes = output["clusters"][0]["changes"].as_array().unwrap().iter();
         let has = |change: &&serde_json::Value| {
             let mut fields = change["fields"].as_array().unwrap().iter();
             change["kind"] == "pool" && fields.any(|it| it["path"] == field)
@@ -253,9 +259,9 @@ fn machine_for_another_gpu_is_caused_by_the_input() {
     let path = folder.path();
     edit(path, "model: L4", "model: T4");
     assert!(gpuc(path, &["build", "-q"]).status.success());
-    let told = combined_output(&gpuc(path, &["diff"]));
-    assert!(told.contains("machine type g6.xlarge → "), "{told}");
-    assert!(!told.contains("edited in the lock"), "{told}");
+    let output = standard_output(&gpuc(path, &["diff"]));
+    assert!(output.contains("machine type g6.xlarge → "), "{output}");
+    assert!(!output.contains("edited in the lock"), "{output}");
 }
 
 #[test]
@@ -264,14 +270,18 @@ fn cluster_moved_to_another_file_is_reported() {
     let path = folder.path();
     fs::create_dir_all(path.join("a")).unwrap();
     git(path, &["mv", "gpu-cluster.yaml", "a/gpu-cluster.yaml"]);
-    let told = combined_output(&gpuc(path, &["diff", "a"]));
+    let output = standard_output(&gpuc(path, &["diff", "a"]));
     assert!(
-        told.contains("the input file was gpu-cluster.yaml: only gpuc.lock.json records its path"),
-        "{told}"
+        output
+            .contains("the input file was gpu-cluster.yaml: only gpuc.lock.json records its path"),
+        "{output}"
     );
     let still = committed_example();
-    let told = combined_output(&gpuc(still.path(), &["diff"]));
-    assert!(told.starts_with("1 cluster unchanged since HEAD"), "{told}");
+    let output = standard_output(&gpuc(still.path(), &["diff"]));
+    assert!(
+        output.starts_with("1 cluster unchanged since HEAD"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -279,16 +289,16 @@ fn quiet_output_shows_what_fails_the_gate() {
     let folder = committed_example();
     let path = folder.path();
     edit(path, "machine: g6e.xlarge", "machine: g6e.2xlarge");
-    let told = |arguments: &[&str]| combined_output(&gpuc(path, arguments));
-    assert_eq!(told(&["diff", "-q"]), "");
-    assert_eq!(told(&["diff", "-q", "--fail-on", "deleted"]), "");
-    let closes = told(&["diff", "-q", "--fail-on", "replaced"]);
+    let output = |arguments: &[&str]| standard_output(&gpuc(path, arguments));
+    assert_eq!(output(&["diff", "-q"]), "");
+    assert_eq!(output(&["diff", "-q", "--fail-on", "deleted"]), "");
+    let closes = output(&["diff", "-q", "--fail-on", "replaced"]);
     assert!(
         closes.contains("replaced ") && !closes.contains("nothing "),
         "{closes}"
     );
-    let json = told(&["diff", "-q", "--format", "json"]);
-    assert_eq!(json, told(&["diff", "--format", "json"]));
+    let json = output(&["diff", "-q", "--format", "json"]);
+    assert_eq!(json, output(&["diff", "--format", "json"]));
 }
 
 #[test]
@@ -302,15 +312,15 @@ fn repository_without_commits_gets_help() {
         assert_eq!(output.status.code(), Some(3));
         String::from_utf8_lossy(&output.stderr).into_owned()
     };
-    let told = wrong(&["diff"]);
+    let output = wrong(&["diff"]);
     assert!(
-        told.contains("has no commit") && !told.contains("fetch"),
-        "{told}"
+        output.contains("has no commit") && !output.contains("fetch"),
+        "{output}"
     );
     commit(path);
-    let told = wrong(&["diff", "--base", "HEAD~"]);
+    let output = wrong(&["diff", "--base", "HEAD~"]);
     assert!(
-        told.contains("history is shorter") && !told.contains("fetch"),
-        "{told}"
+        output.contains("history is shorter") && !output.contains("fetch"),
+        "{output}"
     );
 }

@@ -1,4 +1,4 @@
-//! Removed nodes: they are drained first, and workloads that are removed with them are deleted before.
+//! Removed nodes are drained first, and workloads that are removed together with them are deleted before.
 
 use gpuc_diff::diff::Impact;
 
@@ -25,7 +25,7 @@ fn nodes_are_drained_before_the_cloud_removes_some() {
             "kubectl uncordon -l 'gpuc.dev/pool=infer'",
         ],
     );
-    // An autoscaler that may keep fewer takes none away that is used.
+    // An autoscaler with a lower minimum does not remove nodes in use.
     let found = edited(
         "eks-queues",
         "nodes: {min: 2, max: 4}",
@@ -66,7 +66,7 @@ fn nodes_of_a_removed_zone_are_drained() {
     assert_eq!(found.worst, Some(Impact::WorkloadRestarted));
 }
 
-/// The example with less of a pool and of the job on it.
+/// The example with a smaller pool and a smaller job on it.
 fn shrink_pool_and_job(tool: &str) -> gpuc_diff::diff::Diff {
     let text = example("gke-training-a3") + tool;
     let less = text
@@ -95,7 +95,7 @@ fn shrinking_job_ends_before_its_pool_shrinks() {
         "{}",
         steps(&found)
     );
-    // Flux recreates it unchanged, and replaces it by itself when its specification changes.
+    // With Flux, the plan deletes the job before the drain. Flux replaces the job when its spec changes.
     let flux = shrink_pool_and_job(FLUX);
     assert_order(
         &flux,

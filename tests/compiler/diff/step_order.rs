@@ -1,4 +1,5 @@
-//! The order of the steps: everything that runs has what it needs before anything that it leaves is removed.
+//! The order of the steps: dependencies of running workloads exist before the objects that the workloads leave are
+//! removed.
 
 use super::diff_of_texts;
 use super::plan::{assert_order, edited, example, steps};
@@ -110,9 +111,9 @@ fn pool_is_drained_before_a_push_stops_serving_it() {
     let text = example("eks-flux");
     let slices = text.find("  - name: slices\n").unwrap();
     let gitops = text.find("gitops:\n").unwrap();
-    let gone = diff_of_texts(&text, &format!("{}{}", &text[..slices], &text[gitops..]));
+    let removed = diff_of_texts(&text, &format!("{}{}", &text[..slices], &text[gitops..]));
     assert_order(
-        &gone,
+        &removed,
         &[
             "kubectl drain -l 'gpuc.dev/pool=slices'",
             "gpuc build",
@@ -121,9 +122,16 @@ fn pool_is_drained_before_a_push_stops_serving_it() {
             "eksctl delete nodegroup",
         ],
     );
-    let said = steps(&gone);
-    assert!(!said.contains("Create the new cloud resources"), "{said}");
-    assert_eq!(said.matches("kubectl drain").count(), 1, "{said}");
+    let steps_text = steps(&removed);
+    assert!(
+        !steps_text.contains("Create the new cloud resources"),
+        "{steps_text}"
+    );
+    assert_eq!(
+        steps_text.matches("kubectl drain").count(),
+        1,
+        "{steps_text}"
+    );
 }
 
 #[test]
@@ -200,10 +208,10 @@ fn hosts_are_prepared_before_they_are_used() {
 #[test]
 fn externally_managed_control_plane_is_upgraded_first() {
     let found = edited("eks-existing", "version: \"1.34\"", "version: \"1.35\"");
-    let said = steps(&found);
+    let steps_text = steps(&found);
     assert!(
-        said.starts_with("# gpuc does not manage this cluster itself"),
-        "{said}"
+        steps_text.starts_with("# gpuc does not manage this cluster itself"),
+        "{steps_text}"
     );
     assert_order(
         &found,
@@ -212,7 +220,7 @@ fn externally_managed_control_plane_is_upgraded_first() {
 }
 
 #[test]
-fn gitops_controller_learns_of_its_new_path() {
+fn new_path_is_registered_with_the_gitops_controller() {
     let flux = "kubectl apply --server-side --kustomize flux\n";
     let path = rename_everywhere("eks-flux", "path: clusters/eks-flux", "path: prod/eks-flux");
     assert_order(

@@ -1,10 +1,10 @@
-//! Files in submodules: a revision of the parent repository has only the commit of each.
+//! Files in submodules: a revision of the parent repository contains only the commit of each submodule.
 
 use tempfile::TempDir;
 
-use super::diff_command::{combined_output, commit, committed_example, edit, git, gpuc};
+use super::diff_command::{commit, committed_example, edit, git, gpuc, standard_output};
 
-/// A repository with one in it that has a cluster, as a submodule, in which another commit came since.
+/// A repository with a submodule that contains a cluster and has a newer commit.
 fn repository_with_submodule() -> TempDir {
     let inner = committed_example();
     let outer = TempDir::new().unwrap();
@@ -39,10 +39,11 @@ fn cluster_in_a_submodule_is_not_new() {
         outer.path(),
         &["diff", "--base", "HEAD~1", "sub", "--out", "sub/clusters"],
     );
-    // The path's own repository: that another one was meant is said, with what to type.
+    // The base is resolved in the submodule, which contains the path. A hint says so and shows the command for the
+    // parent's commit.
     let hint = printed_text(&output);
     assert!(
-        combined_output(&output).contains("plugin-restarted"),
+        standard_output(&output).contains("device-plugin-restarted"),
         "{hint}"
     );
     assert!(
@@ -50,14 +51,14 @@ fn cluster_in_a_submodule_is_not_new() {
         "{hint}"
     );
     assert!(hint.contains("rev-parse 'HEAD~1:sub')\"`"), "{hint}");
-    // Where files are searched for, the repository is the outer one.
+    // For a folder search in the parent repository, the base is resolved there.
     let output = gpuc(outer.path(), &["diff", "--base", "HEAD~1", "."]);
     let hint = printed_text(&output);
     assert_eq!(
         output.status.code(),
         Some(2),
         "{hint}{}",
-        combined_output(&output)
+        standard_output(&output)
     );
     assert!(
         hint.contains("sub/gpu-cluster.yaml is in a submodule"),
@@ -68,7 +69,7 @@ fn cluster_in_a_submodule_is_not_new() {
     let typed = ["diff", "sub", "--base", base, "--out", "sub/clusters"];
     let output = gpuc(outer.path(), &typed);
     assert!(
-        combined_output(&output).contains("plugin-restarted"),
+        standard_output(&output).contains("device-plugin-restarted"),
         "{}",
         printed_text(&output)
     );
@@ -77,7 +78,7 @@ fn cluster_in_a_submodule_is_not_new() {
         "{}",
         printed_text(&output)
     );
-    // Inside of it there is nothing to mistake.
+    // In the submodule's folder, the base is unambiguous.
     let output = gpuc(&outer.path().join("sub"), &["diff", "--base", "HEAD~1"]);
     assert!(
         !printed_text(&output).contains("submodule"),
@@ -85,7 +86,7 @@ fn cluster_in_a_submodule_is_not_new() {
         printed_text(&output)
     );
     assert!(
-        combined_output(&output).contains("plugin-restarted"),
+        standard_output(&output).contains("device-plugin-restarted"),
         "{}",
         printed_text(&output)
     );
@@ -115,9 +116,9 @@ fn new_submodule_adds_new_clusters() {
     );
     let output = gpuc(outer.path(), &["diff", "--base", "HEAD", "."]);
     assert!(
-        combined_output(&output).contains("a new cluster"),
+        standard_output(&output).contains("a new cluster"),
         "{}{}",
-        combined_output(&output),
+        standard_output(&output),
         printed_text(&output)
     );
 }

@@ -1,4 +1,4 @@
-//! Changed taints: the components that serve the GPUs tolerate the taints of nodes before, during and after the change.
+//! Changed taints: the components that serve GPUs tolerate the taints of nodes before, during and after the change.
 
 use super::diff_of_texts;
 use super::plan::{FLUX, assert_order, edited, example, steps};

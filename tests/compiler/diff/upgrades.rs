@@ -10,7 +10,7 @@ use gpuc_diff::diff::{Committed, Diff, Impact, Pair, diff};
 use super::{as_diffs, compile_versions, options};
 use crate::support::repository;
 
-/// The tree of an example as a gpuc of long ago wrote it: `change` is made in its files and in its lock.
+/// The differences from an example's tree as an old version of gpuc wrote it. `change` modifies the files and the lock.
 fn diff_from_older_gpuc(change: impl Fn(&mut BTreeMap<String, String>, &mut Lock)) -> Diff {
     let text = fs::read_to_string(repository().join("examples/eks-flux/gpu-cluster.yaml")).unwrap();
     let sides = compile_versions(
@@ -87,7 +87,7 @@ fn older_chart_is_separate_from_user_changes() {
         .iter()
         .find(|change| change.kind == "Helm release")
         .unwrap();
-    assert_eq!(release.impact, Impact::PluginRestarted);
+    assert_eq!(release.impact, Impact::DevicePluginRestarted);
     assert!(
         found
             .changes
@@ -97,11 +97,11 @@ fn older_chart_is_separate_from_user_changes() {
     for file in &found.files {
         assert!(
             !file.changes.is_empty(),
-            "nothing accounts for {}",
+            "no change accounts for {}",
             file.path
         );
     }
-    let said = render(
+    let output = render(
         &as_diffs(found),
         Format::Text {
             all: false,
@@ -109,8 +109,8 @@ fn older_chart_is_separate_from_user_changes() {
         },
     );
     assert!(
-        said.contains("Not caused by an edit of the input"),
-        "{said}"
+        output.contains("Not caused by an edit of the input"),
+        "{output}"
     );
 }
 

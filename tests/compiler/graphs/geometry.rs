@@ -1,4 +1,4 @@
-//! Everything is inside its container, and nothing overlaps.
+//! Every element is inside its container, and no elements overlap.
 
 use gpuc_diff::graph::layout::{WIDTH, draw_picture};
 use gpuc_diff::graph::scene::{Frame, Rect};
@@ -21,7 +21,7 @@ fn nothing_overlaps_or_overflows() {
     );
 }
 
-/// Checks a frame at this position.
+/// Checks a frame whose upper left corner is at this position.
 fn check_frame(frame: &Frame, corner: (f64, f64), name: &str, wrong: &mut Vec<String>) {
     let own = Rect {
         x: 0.0,
@@ -103,7 +103,7 @@ fn is_crossing(line: &gpuc_diff::graph::scene::Line, rect: &Rect) -> bool {
     })
 }
 
-/// A slice is as wide as its share of the card's memory.
+/// The width of a MIG device is proportional to its share of the GPU's memory.
 #[test]
 fn mig_devices_are_drawn_to_scale() {
     use gpuc_diff::graph::palette::Role;
@@ -115,7 +115,8 @@ fn mig_devices_are_drawn_to_scale() {
         }
     });
     let width = |name: &str| widths.iter().find(|it| it.0 == name).unwrap().1;
-    // Four of eight parts against one, less the gaps between them.
+    // The ratio is 4:1, because 3g.20gb has four of the eight memory slices. The gaps between the boxes are added
+    // first.
     let ratio = (width("3g.20gb") + 2.0) / (width("1g.5gb") + 2.0);
     assert!((ratio - 4.0).abs() < 0.01, "{ratio}: {widths:?}");
 }
@@ -127,12 +128,12 @@ fn collect(frame: &Frame, each: &mut dyn FnMut(&Frame)) {
     }
 }
 
-/// A text that does not fit is shown in full as a tooltip.
+/// A truncated text has its full content as a tooltip.
 #[test]
 fn truncated_names_have_a_full_title() {
     let long = "a-very-long-name-".repeat(20);
     let page = draw_picture(&[view_with_name(&long)]);
-    let mut cut = 0;
+    let mut truncated = 0;
     collect(&page, &mut |frame| {
         for text in frame.texts.iter().filter(|it| it.content.ends_with('…')) {
             let full = text.full_text.as_ref();
@@ -141,8 +142,8 @@ fn truncated_names_have_a_full_title() {
                 "{}",
                 text.content
             );
-            cut += 1;
+            truncated += 1;
         }
     });
-    assert!(cut > 20, "{cut}");
+    assert!(truncated > 20, "{truncated}");
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_diff::graph::palette::Colour;
+use gpuc_diff::graph::palette::Color;
 use gpuc_diff::graph::{self, View};
 use roxmltree::{Document, Node};
 
@@ -10,10 +10,10 @@ use super::{HOSTILE_NAMES, all_views, view_with_name};
 
 const SVG: &str = "http://www.w3.org/2000/svg";
 
-/// The text's colour and its ground's are read from the file itself, in light and in dark.
+/// The colors of text and background come from the file itself, in the light and the dark theme.
 #[test]
 fn text_is_legible_in_light_and_dark() {
-    let mut least = f64::MAX;
+    let mut min_contrast = f64::MAX;
     for (name, views) in all_views() {
         let svg = graph::svg(&views);
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
@@ -23,18 +23,21 @@ fn text_is_legible_in_light_and_dark() {
                 .descendants()
                 .filter(|it| it.has_tag_name((SVG, "text")));
             for text in texts {
-                let ink = sheet.fill(text);
-                let ground = sheet.fill(background_of(text));
-                let contrast = ink.contrast(ground);
-                least = least.min(contrast);
-                assert!(contrast >= 4.5, "{name}: {ink} on {ground}: {contrast:.2}");
+                let foreground = sheet.fill(text);
+                let background = sheet.fill(background_of(text));
+                let contrast = foreground.contrast(background);
+                min_contrast = min_contrast.min(contrast);
+                assert!(
+                    contrast >= 4.5,
+                    "{name}: {foreground} on {background}: {contrast:.2}"
+                );
             }
         }
     }
-    assert!(least < 21.0, "no text was looked at");
+    assert!(min_contrast < 21.0, "no text was checked");
 }
 
-/// The nearest rectangle that a text lies on.
+/// The innermost rectangle behind a text.
 fn background_of<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
     let groups = text.ancestors().filter(|it| it.has_tag_name((SVG, "g")));
     let mut rects = groups.filter_map(|group| {
@@ -44,21 +47,21 @@ fn background_of<'a, 'i>(text: Node<'a, 'i>) -> Node<'a, 'i> {
     rects.next().unwrap()
 }
 
-/// Fill colours by CSS class.
-struct FillsByClass(BTreeMap<String, Colour>);
+/// Fill colors by CSS class.
+struct FillsByClass(BTreeMap<String, Color>);
 
 impl FillsByClass {
     fn from_css(css: &str) -> Self {
         let rules = css.split('}').filter_map(|rule| {
             let (selector, body) = rule.split_once('{')?;
             let fill = body.split(';').find_map(|it| it.strip_prefix("fill:#"))?;
-            let colour = Colour(u32::from_str_radix(fill, 16).ok()?);
-            Some((selector.trim().trim_start_matches('.').to_owned(), colour))
+            let color = Color(u32::from_str_radix(fill, 16).ok()?);
+            Some((selector.trim().trim_start_matches('.').to_owned(), color))
         });
         Self(rules.collect())
     }
 
-    fn fill(&self, node: Node<'_, '_>) -> Colour {
+    fn fill(&self, node: Node<'_, '_>) -> Color {
         let classes = node.attribute("class").unwrap().split(' ');
         let mut fills = classes.filter_map(|class| self.0.get(class));
         *fills
@@ -67,7 +70,7 @@ impl FillsByClass {
     }
 }
 
-/// The fill colours of the light and the dark theme.
+/// The fill colors of the light and the dark theme.
 fn parse_style_sheets(style: &str) -> [FillsByClass; 2] {
     let (light, rest) = style
         .split_once("@media (prefers-color-scheme:dark){")
@@ -93,8 +96,8 @@ fn names_are_escaped() {
         let document = Document::parse(&svg).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_known_tags(&document, name);
         let title = text_of(&document, "title");
-        let whole = graph::measure::to_single_line(&format!("GPU cluster {name}"));
-        assert_eq!(title, whole, "{name}");
+        let expected = graph::measure::to_single_line(&format!("GPU cluster {name}"));
+        assert_eq!(title, expected, "{name}");
         let html = graph::html(&[view]);
         assert_eq!(html.matches("<script").count(), 0, "{name}");
         assert_eq!(html.matches("<svg").count(), 1, "{name}");
@@ -121,7 +124,7 @@ fn assert_valid_page(html: &str, name: &str) {
     let number = ids.len();
     ids.sort_unstable();
     ids.dedup();
-    assert_eq!(ids.len(), number, "{name}: an id is there twice");
+    assert_eq!(ids.len(), number, "{name}: duplicate id");
     for link in document.descendants().filter_map(|it| it.attribute("href")) {
         assert!(
             ids.contains(&link.strip_prefix('#').unwrap()),
@@ -153,7 +156,7 @@ fn assert_known_tags(document: &Document<'_>, name: &str) {
     }
 }
 
-/// A picture is read where there is no network, and shown by sites that let nothing else through.
+/// Graphs are also shown without a network, and by sites that block external content.
 #[test]
 fn nothing_external_is_loaded() {
     for (name, views) in all_views() {
@@ -196,24 +199,24 @@ fn graph_has_a_text_description() {
             "{id}"
         );
     }
-    let words = text_of(&document, "desc");
+    let description = text_of(&document, "desc");
     for part in [
         "Pool train: 2–4 nodes",
         "8 nvidia.com/gpu",
         "research has 16 guaranteed and a limit of 28",
     ] {
-        assert!(words.contains(part), "{part}: {words}");
+        assert!(description.contains(part), "{part}: {description}");
     }
 }
 
-/// What is drawn of a huge cluster stays a picture.
+/// The graph of a huge cluster omits some elements and says so.
 #[test]
 fn huge_clusters_are_summarized() {
     let svg = graph::svg(&[super::huge_view(3000)]);
     assert!(svg.len() < 400_000, "{}", svg.len());
     assert!(
         svg.contains("and 2940 more pools"),
-        "pools are left out in silence"
+        "omitted pools are not mentioned"
     );
     assert!(svg.contains("and 2940 more teams") && svg.contains("and 2940 more quotas"));
     assert!(svg.contains("and 250 more steps"));

@@ -1,4 +1,4 @@
-// Put into a page by the test: measures every picture on it as the browser has drawn it, and leaves what is wrong behind.
+// The test adds this script to a page. It measures every graph as the browser renders it, and reports the errors.
 const wrong = [];
 const say = (svg, what) => wrong.push(`${svg.querySelector("title").textContent}: ${what}`);
 const short = (text) => JSON.stringify(text.textContent.slice(-40));
@@ -20,7 +20,7 @@ const contrast = (a, b) => {
 
 let texts = 0;
 for (const svg of document.querySelectorAll("svg")) {
-  // The rectangles that each group is drawn in, from the outermost.
+  // The rectangles of the groups that contain the element.
   const above = (element) => {
     const found = [];
     for (let group = element.closest("g"); group; group = group.parentElement.closest("g")) {
@@ -61,7 +61,7 @@ for (const svg of document.querySelectorAll("svg")) {
   }
 }
 if (document.documentElement.scrollWidth > innerWidth) wrong.push(`the page is ${document.documentElement.scrollWidth} wide`);
-// The ground of pictures that are shown as images, to the left of everything on them.
+// The background color of a graph in an `<img>`, at its left edge.
 const image = (it) => {
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [it.naturalWidth, it.naturalHeight];

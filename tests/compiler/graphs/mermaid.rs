@@ -6,7 +6,6 @@ use gpuc_diff::graph::{self, MAX_MERMAID_LENGTH};
 
 use super::{HOSTILE_NAMES, all_views, huge_view, view_with_name};
 
-/// Every picture, and what they have in common.
 #[test]
 fn lines_are_of_known_kinds() {
     for (name, views) in all_views() {
@@ -30,11 +29,11 @@ fn invalid_lines_are_detected() {
     }
 }
 
-/// Reads a chart as the part of Mermaid's grammar that gpuc uses.
+/// Parses a chart with the part of Mermaid's grammar that gpuc uses.
 fn parse_chart(chart: &str) -> Result<(), String> {
     let mut lines = chart.lines();
     if lines.next() != Some("flowchart LR") {
-        return Err("it is no flowchart".to_owned());
+        return Err("not a flowchart".to_owned());
     }
     let (mut nodes, mut used, mut classes, mut defined) = (
         BTreeSet::new(),
@@ -44,7 +43,7 @@ fn parse_chart(chart: &str) -> Result<(), String> {
     );
     let mut depth = 0;
     for line in lines {
-        let wrong = || format!("not understood: {line}");
+        let wrong = || format!("invalid line: {line}");
         let text = line.trim_start();
         if text == "end" {
             depth -= 1;
@@ -56,8 +55,8 @@ fn parse_chart(chart: &str) -> Result<(), String> {
         } else if let Some(rest) = text.strip_prefix("classDef ") {
             let (class, style) = rest.split_once(' ').ok_or_else(wrong)?;
             let known = |it: &str| {
-                let colour = it.split_once(":#").is_some_and(|(_, hex)| hex.len() == 6);
-                colour || it == "stroke-dasharray:4 3"
+                let color = it.split_once(":#").is_some_and(|(_, hex)| hex.len() == 6);
+                color || it == "stroke-dasharray:4 3"
             };
             if !style.split(',').all(known) {
                 return Err(wrong());
@@ -69,8 +68,8 @@ fn parse_chart(chart: &str) -> Result<(), String> {
                 return Err(wrong());
             }
         } else if let Some((from, rest)) = text.split_once(" -->|") {
-            let (words, to) = rest.split_once("| ").ok_or_else(wrong)?;
-            check_label(words)?;
+            let (label, to) = rest.split_once("| ").ok_or_else(wrong)?;
+            check_label(label)?;
             used.extend([parse_id(from)?, parse_id(to)?]);
         } else {
             let (node, class) = text.rsplit_once(":::").ok_or_else(wrong)?;
@@ -83,7 +82,7 @@ fn parse_chart(chart: &str) -> Result<(), String> {
             check_label(inner.ok_or_else(wrong)?)?;
             classes.insert(class.to_owned());
             if !nodes.insert(parse_id(id)?) {
-                return Err(format!("{id} is there twice"));
+                return Err(format!("duplicate id {id}"));
             }
         }
     }
@@ -104,12 +103,12 @@ fn parse_id(text: &str) -> Result<String, String> {
     let known = plain && !text.is_empty() && text != "end";
     known
         .then(|| text.to_owned())
-        .ok_or_else(|| format!("{text} is no id"))
+        .ok_or_else(|| format!("{text} is not a valid id"))
 }
 
-/// A label: no quote inside, every `#` begins an entity, and the only tag is a break.
+/// Checks a label: it contains no quote, every `#` begins an entity, and the only tag is `<br/>`.
 fn check_label(text: &str) -> Result<(), String> {
-    let wrong = || format!("a label that is more than text: {text}");
+    let wrong = || format!("a label with markup: {text}");
     let inner = text
         .strip_prefix('"')
         .and_then(|it| it.strip_suffix('"'))
@@ -141,17 +140,17 @@ fn names_are_escaped() {
     }
 }
 
-/// A chart keeps to its limits, and says how much it omits.
+/// A chart stays within its limits, and names the number of omitted elements.
 #[test]
 fn chart_size_is_limited() {
-    for most in [600, 2000, 10_000, 100_000] {
-        let chart = graph::mermaid(&[huge_view(3000)], most);
+    for limit in [600, 2000, 10_000, 100_000] {
+        let chart = graph::mermaid(&[huge_view(3000)], limit);
         assert!(
-            chart.len() <= most.min(MAX_MERMAID_LENGTH),
-            "{most}: {}",
+            chart.len() <= limit.min(MAX_MERMAID_LENGTH),
+            "{limit}: {}",
             chart.len()
         );
-        assert!(chart.contains(" more pools<br/>"), "{most}: {chart}");
+        assert!(chart.contains(" more pools<br/>"), "{limit}: {chart}");
     }
     let fleet = graph::mermaid(&vec![huge_view(10); 3000], MAX_MERMAID_LENGTH);
     assert!(

@@ -12,7 +12,7 @@ use gpuc_diff::graph::{self, AdvertisedView, PlacedWorkload, PoolView, StepView,
 use gpuc_model::plan::{QuotaTotalSummary, StepKind, TeamQuotaSummary};
 
 use crate::corpus::{Case, cases};
-use crate::golden::compiled_examples;
+use crate::support::examples::compiled_examples;
 use crate::support::expect_files;
 
 /// The graph view of a case.
@@ -68,7 +68,7 @@ pub(crate) const HOSTILE_NAMES: &[&str] = &[
     "",
 ];
 
-/// A view in which everything has this name.
+/// A view in which every name is this one.
 pub(crate) fn view_with_name(name: &str) -> View {
     let mut view = example("eks-queues").remove(0);
     let name = || name.to_owned();
@@ -184,20 +184,20 @@ pub(crate) fn huge_view(pools: u32) -> View {
 
 #[test]
 fn graphs_match_golden_files() {
-    let mut wanted = BTreeMap::new();
+    let mut expected = BTreeMap::new();
     for name in ["eks-queues", "fleet", "on-prem-mps"] {
         let views = example(name);
-        wanted.insert(format!("{name}.svg"), graph::svg(&views));
-        wanted.insert(
+        expected.insert(format!("{name}.svg"), graph::svg(&views));
+        expected.insert(
             format!("{name}.mmd"),
             graph::mermaid(&views, graph::MAX_MERMAID_LENGTH),
         );
     }
-    wanted.insert(
+    expected.insert(
         "on-prem-mps.html".to_owned(),
         graph::html(&example("on-prem-mps")),
     );
-    expect_files("golden/graph", &wanted);
+    expect_files("golden/graph", &expected);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn graphs_are_deterministic() {
     }
 }
 
-/// What is on a pool is what the compiler plans for it, not what the picture believes.
+/// The graph shows the workloads that the compiler places on each pool.
 #[test]
 fn graph_shows_what_is_built() {
     let view = example("eks-queues").remove(0);
@@ -225,13 +225,13 @@ fn graph_shows_what_is_built() {
         ("infer", (6, 6)),
     ];
     assert_eq!(pools, known);
-    let cut = &view.pools[3].node_gpus.as_ref().unwrap().runs;
+    let node_runs = &view.pools[3].node_gpus.as_ref().unwrap().runs;
     let graph::Partitioning::Mig {
         memory_slices: 8,
         devices: slices,
-    } = &cut[0].partitioning
+    } = &node_runs[0].partitioning
     else {
-        panic!("{cut:?}");
+        panic!("{node_runs:?}");
     };
     let slices: Vec<_> = slices.iter().map(|it| (it.start, it.size)).collect();
     assert_eq!(slices, [(0, 1), (1, 1), (2, 1), (3, 1), (4, 4)]);
@@ -242,7 +242,7 @@ fn graph_shows_what_is_built() {
         let runs: usize = view.pools.iter().map(|it| it.workloads.len()).sum();
         assert!(
             runs >= view.workloads,
-            "{}: a workload is on no pool",
+            "{}: a workload has no pool",
             case.name
         );
         let (_, most) = view.sum(PoolView::gpu_count);

@@ -4,13 +4,13 @@ use std::fs;
 use std::process::{Command, Stdio};
 
 use gpuc_diff::graph;
-use gpuc_diff::graph::palette::{Colour, Role, Theme};
+use gpuc_diff::graph::palette::{Color, Role, Theme};
 
 use super::{HOSTILE_NAMES, all_views, example, view_with_name};
 
 const SCRIPT: &str = include_str!("measure.js");
 
-/// A browser, by `GPUC_CHROMIUM` or on the path.
+/// The browser: `GPUC_CHROMIUM`, or chromium on the path.
 fn chromium() -> Command {
     let program = std::env::var_os("GPUC_CHROMIUM");
     Command::new(program.unwrap_or_else(|| "chromium".into()))
@@ -30,7 +30,7 @@ struct Image {
     ground: u32,
 }
 
-/// Measures a page of this width in the browser.
+/// Measures a page with this viewport width in the browser.
 fn measure_page(page: &str, width: u32, dark: bool) -> Measured {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("page.html");
@@ -50,7 +50,7 @@ fn measure_page(page: &str, width: u32, dark: bool) -> Measured {
             "--user-data-dir={}",
             folder.path().join("profile").display()
         ))
-        // 0 is dark, 1 is light: `PreferredColorScheme` of Blink.
+        // Blink's `PreferredColorScheme`: 0 is dark, 1 is light.
         .arg(format!(
             "--blink-settings=preferredColorScheme={}",
             u32::from(!dark)
@@ -74,7 +74,7 @@ fn measure_page(page: &str, width: u32, dark: bool) -> Measured {
 fn assert_fits(name: &str, page: &str, width: u32) {
     for dark in [false, true] {
         let measured = measure_page(page, width, dark);
-        assert!(measured.texts > 10, "{name}: nothing was looked at");
+        assert!(measured.texts > 10, "{name}: no text was measured");
         assert_eq!(
             measured.dark, dark,
             "{name}: the browser shows the other theme"
@@ -97,27 +97,27 @@ fn page(pictures: &[String]) -> String {
 #[test]
 #[ignore = "needs chromium"]
 fn graphs_fit_in_a_browser() {
-    let shown = all_views().into_iter().filter(|(name, _)| {
+    let images = all_views().into_iter().filter(|(name, _)| {
         let is_text = name.starts_with("examples/") || name.starts_with("tests/");
         is_text || name.starts_with("huge") || name.starts_with("fleet")
     });
-    let shown: Vec<_> = shown.map(|(_, views)| graph::svg(&views)).collect();
-    assert!(shown.len() > 40);
-    assert_fits("the corpus", &page(&shown), 1280);
+    let images: Vec<_> = images.map(|(_, views)| graph::svg(&views)).collect();
+    assert!(images.len() > 40);
+    assert_fits("the corpus", &page(&images), 1280);
 }
 
-/// Names of any script keep to their boxes as well, whatever font the browser takes for them.
+/// Names in any script stay within their boxes, whatever font the browser chooses.
 #[test]
 #[ignore = "needs chromium"]
 fn hostile_names_fit_in_a_browser() {
-    let shown: Vec<_> = HOSTILE_NAMES
+    let images: Vec<_> = HOSTILE_NAMES
         .iter()
         .map(|name| graph::svg(&[view_with_name(name)]))
         .collect();
-    assert_fits("hostile names", &page(&shown), 1280);
+    assert_fits("hostile names", &page(&images), 1280);
 }
 
-/// The pages themselves, wide, and as narrow as a telephone: what does not fit scrolls within the page.
+/// The HTML pages in a wide and in a narrow viewport. Content that does not fit scrolls within the page.
 #[test]
 #[ignore = "needs chromium"]
 fn pages_fit_in_a_browser() {
@@ -128,7 +128,7 @@ fn pages_fit_in_a_browser() {
     }
 }
 
-/// Shown by `<img>`, as a README does it, a picture follows the theme as well, and loads nothing.
+/// An image in `<img>`, as in a README, follows the theme and loads nothing.
 #[test]
 #[ignore = "needs chromium"]
 fn images_follow_the_theme() {
@@ -137,22 +137,22 @@ fn images_follow_the_theme() {
     for byte in svg.bytes() {
         data.push_str(&format!("%{byte:02x}"));
     }
-    let shown = format!("<img src=\"data:image/svg+xml,{data}\">");
+    let image = format!("<img src=\"data:image/svg+xml,{data}\">");
     for (dark, theme) in [(false, Theme::Light), (true, Theme::Dark)] {
-        let measured = measure_page(&page(std::slice::from_ref(&shown)), 1280, dark);
+        let measured = measure_page(&page(std::slice::from_ref(&image)), 1280, dark);
         let [image] = measured.images.as_slice() else {
             panic!("{} images", measured.images.len());
         };
         assert_eq!(image.width, 960);
         assert_eq!(
-            Colour(image.ground),
+            Color(image.ground),
             Role::Background.fill(theme),
             "{theme:?}"
         );
     }
 }
 
-/// A box that is too small for its text is found.
+/// A box that is too small for its text is reported.
 #[test]
 #[ignore = "needs chromium"]
 fn overflows_are_detected() {

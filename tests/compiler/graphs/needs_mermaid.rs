@@ -25,7 +25,10 @@ fn charts_are_parsed() {
     let texts: Vec<_> = charts.iter().map(|(_, chart)| chart).collect();
     let answers = parse(&serde_json::to_vec(&texts).unwrap());
     assert_eq!(answers.len(), charts.len());
-    assert!(answers.last().unwrap().is_some(), "nothing is found wrong");
+    assert!(
+        answers.last().unwrap().is_some(),
+        "the invalid chart is accepted"
+    );
     for ((name, chart), answer) in charts.iter().zip(&answers).take(charts.len() - 1) {
         assert_eq!(answer, &None, "{name}:\n{chart}");
     }
@@ -41,7 +44,7 @@ fn parse(input: &[u8]) -> Vec<Option<String>> {
         .spawn()
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
-    // The program reads everything before it answers.
+    // The program reads all input before it prints anything.
     stdin.write_all(input).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();

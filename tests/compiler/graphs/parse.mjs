@@ -1,4 +1,4 @@
-// Reads a list of charts as JSON and answers what Mermaid's own parser says of each: null, or why not.
+// Reads a list of charts as JSON, and prints for each the error of Mermaid's own parser, or null.
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import { readFileSync } from "node:fs";

@@ -1,15 +1,15 @@
-//! What keys are tried on, and what values they are given where the schema has none.
+//! The base clusters for the tests of keys, and the values for keys whose schema has no examples.
 
 use serde_json::{Value, json};
 
 use super::leaves::{Leaf, LeafKind};
 use super::text::PathStep;
 
-/// A cluster to try keys on.
+/// A cluster in which keys are changed.
 pub(super) struct Base {
-    /// What it is called in messages.
+    /// The name for messages.
     pub(super) name: &'static str,
-    /// The cloud, by its key in the file.
+    /// The cloud's key in the file.
     pub(super) cloud: &'static str,
     yaml: &'static str,
 }
@@ -28,14 +28,14 @@ impl Base {
                 .is_none(),
         };
         let dotted = leaf.dotted();
-        // The allocatable resources of nodes are a measured fact, for nodes that gpuc did not create, too.
+        // The allocatable resources of nodes are measured facts, including those of nodes that gpuc did not create.
         let is_fact = dotted.starts_with("nodePools.allocatable.");
         is_fact
             || (by_others || self.cloud == "onPrem") && DESCRIPTIVE_KEYS.contains(&dotted.as_str())
     }
 
-    /// Whether a key has a place in this base: another cloud's section has none, and what no cloud has a say in is
-    /// tried once.
+    /// Whether a key can be tried on this base. The section of another cloud cannot, and sections that are equal for
+    /// all clouds are tried on one base only.
     pub(super) fn is_applicable(&self, leaf: &Leaf) -> bool {
         let first = BASES[0].name == self.name;
         if !first
@@ -141,7 +141,7 @@ pub(super) fn values(cloud: &str, leaf: &Leaf) -> Vec<Value> {
             values
         }
     };
-    // What the schema says is the default changes nothing.
+    // The default in the schema changes nothing.
     let default = leaf.schema.get("default");
     let values = values.into_iter().filter(|value| Some(value) != default);
     match &leaf.tag {
@@ -150,7 +150,7 @@ pub(super) fn values(cloud: &str, leaf: &Leaf) -> Vec<Value> {
     }
 }
 
-/// Values that the schema of a key has itself.
+/// The values in the schema of a key.
 pub(super) fn schema_values(schema: &Value) -> Vec<Value> {
     let examples = schema.get("examples").and_then(Value::as_array);
     let examples = examples.cloned().unwrap_or_default();
@@ -164,11 +164,11 @@ pub(super) fn schema_values(schema: &Value) -> Vec<Value> {
     }
 }
 
-/// Values for a key, those that only one cloud takes before those that suit all.
+/// The values for a key. Those for one cloud take precedence over those for all clouds.
 pub(super) fn values_at(cloud: &str, path: &str) -> Vec<Value> {
     let find = |key: &str| KEY_VALUES.iter().find(|(path, _)| *path == key);
     let row = find(&format!("{cloud}:{path}")).or_else(|| find(path));
-    // Every chart but one has it.
+    // All charts except one have this key.
     let values = path.starts_with("charts.") && path.ends_with(".values");
     let of_charts: &[&str] = if values {
         &["{nameOverride: other}"]

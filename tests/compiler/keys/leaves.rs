@@ -7,25 +7,25 @@ use serde_json::{Map, Value};
 use super::bases::values_at;
 use super::text::{self, PathStep};
 
-/// A key whose value is no container of other keys.
+/// A key whose value contains no other keys.
 #[derive(Clone, Debug)]
 pub(super) struct Leaf {
-    /// Its path; the first item for lists.
+    /// The path of the key. Lists are represented by their first item.
     pub(super) path: Vec<PathStep>,
-    /// What may stand there.
+    /// The kind of the value.
     pub(super) kind: LeafKind,
-    /// Whether it may be left out.
+    /// Whether the key is optional.
     pub(super) optional: bool,
-    /// The one key of a choice that the value stands below.
+    /// The key of the choice that contains the value.
     pub(super) tag: Option<String>,
-    /// What the schema says of it.
+    /// The schema of the value.
     pub(super) schema: Value,
 }
 
-/// What may stand at a key.
+/// The kind of a value.
 #[derive(Clone, Debug)]
 pub(super) enum LeafKind {
-    /// A constant: there is no other value to try.
+    /// A constant, for which there is no other value to try.
     Constant,
     /// An enumeration.
     Enum(Vec<String>),
@@ -55,9 +55,9 @@ fn walk(root: &Value, schema: &Value, path: &[PathStep], optional: bool, leaves:
     };
     let below = |key: &str| [path, &[PathStep::Key(key.to_owned())]].concat();
     if let Some(choices) = schema.get("oneOf").and_then(Value::as_array) {
-        let mut words = Vec::new();
+        let mut values = Vec::new();
         for choice in choices {
-            words.extend(enum_values(choice));
+            values.extend(enum_values(choice));
             for (tag, value) in fields(choice) {
                 let value = resolve_reference(root, value);
                 if fields(&value).next().is_some() {
@@ -72,10 +72,10 @@ fn walk(root: &Value, schema: &Value, path: &[PathStep], optional: bool, leaves:
                 }
             }
         }
-        match words.len() {
+        match values.len() {
             0 => {}
             1 if choices.len() == 1 => leaves.push(leaf(LeafKind::Constant, None)),
-            _ => leaves.push(leaf(LeafKind::Enum(words), None)),
+            _ => leaves.push(leaf(LeafKind::Enum(values), None)),
         }
         return;
     }
@@ -95,10 +95,10 @@ fn walk(root: &Value, schema: &Value, path: &[PathStep], optional: bool, leaves:
         }
         return;
     }
-    let words = enum_values(&schema);
+    let values = enum_values(&schema);
     let kind = match () {
-        () if words.len() == 1 => LeafKind::Constant,
-        () if !words.is_empty() => LeafKind::Enum(words),
+        () if values.len() == 1 => LeafKind::Constant,
+        () if !values.is_empty() => LeafKind::Enum(values),
         () if schema.get("type") == Some(&Value::from("boolean")) => LeafKind::Bool,
         () if is_empty(&schema) => LeafKind::Empty,
         () => LeafKind::Other,
@@ -107,7 +107,7 @@ fn walk(root: &Value, schema: &Value, path: &[PathStep], optional: bool, leaves:
 }
 
 impl Leaf {
-    /// The keys that lead to it, as people write them, without indexes.
+    /// The keys of the path in dotted notation, without indexes.
     pub(super) fn dotted(&self) -> String {
         let keys = self.path.iter().filter_map(|step| match step {
             PathStep::Key(key) => Some(key.as_str()),
@@ -117,7 +117,7 @@ impl Leaf {
         keys.join(".")
     }
 
-    /// The part of the file that it belongs to: a section of the file, or what a pool or a cloud says of one thing.
+    /// The section that contains the key: a section of the file, of a pool or of a cloud.
     pub(super) fn section(&self) -> &[PathStep] {
         let first = self.path.first();
         let is = |name: &str| first == Some(&PathStep::Key(name.to_owned()));
@@ -125,7 +125,7 @@ impl Leaf {
         &self.path[..depth.min(self.path.len())]
     }
 
-    /// The same key in each of the pools that a file has.
+    /// The same key in each pool of the file.
     pub(super) fn in_every_pool(&self, root: &Value) -> Vec<Self> {
         let of_pools = self.path.first() == Some(&PathStep::Key("nodePools".to_owned()));
         let pools = root["nodePools"].as_array().map_or(1, Vec::len);
@@ -157,7 +157,7 @@ impl Leaf {
                 continue;
             }
             let at = schema_at(schema, path);
-            // Another choice stands in the place of this one.
+            // This choice replaces another choice in the same place.
             let (parent, key) = (&path[..length - 1], &path[length - 1]);
             let choice = schema_at(schema, parent).get("oneOf").is_some();
             if let (true, PathStep::Key(tag)) = (choice, key) {
@@ -172,7 +172,7 @@ impl Leaf {
             outermost.get_or_insert_with(|| path.to_vec());
         }
         let mut outermost = outermost.unwrap_or_else(|| self.path.clone());
-        // A key that is about to be taken away again is no place to look at.
+        // A key that the test removes again has no location, so that its parent is marked.
         while text::get(root, &outermost).is_none() || outermost.last().is_some_and(is_item) {
             outermost.pop();
         }
@@ -205,7 +205,7 @@ fn dotted(path: &[PathStep]) -> String {
     keys.collect::<Vec<_>>().join(".")
 }
 
-/// What a key may be at the least: with what it cannot be without.
+/// The minimal value of a key: its required keys only.
 fn minimal_value(root: &Value, schema: &Value, path: &str, cloud: &str) -> Value {
     let schema = resolve_reference(root, schema);
     if let Some(value) = values_at(cloud, path).into_iter().next() {
@@ -261,7 +261,7 @@ fn schema_at(root: &Value, path: &[PathStep]) -> Value {
     schema
 }
 
-/// The schema that a reference, or an optional value, stands for.
+/// The schema that a reference or an optional value refers to.
 fn resolve_reference(root: &Value, schema: &Value) -> Value {
     if let Some(target) = schema.get("$ref").and_then(Value::as_str) {
         let target = target.trim_start_matches('#');
@@ -281,8 +281,11 @@ fn fields(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 fn enum_values(schema: &Value) -> Vec<String> {
     let listed = schema.get("enum").and_then(Value::as_array);
-    let words = listed.into_iter().flatten().chain(schema.get("const"));
-    words.filter_map(Value::as_str).map(str::to_owned).collect()
+    let values = listed.into_iter().flatten().chain(schema.get("const"));
+    values
+        .filter_map(Value::as_str)
+        .map(str::to_owned)
+        .collect()
 }
 
 fn is_empty(schema: &Value) -> bool {

@@ -1,10 +1,10 @@
-//! No key is accepted and ignored: whatever a user writes changes the tree, or there is a finding that points at it.
+//! No accepted key is ignored: every key changes the tree, or a finding points at it.
 //!
 //! Every key of the JSON Schema is tried on every base of every cloud, and every key of a pool on every pool of the
-//! base. A base may hold the key already; then its value is changed. Otherwise the key is added, with the containers
-//! that it needs, and compared with the same containers without it.
+//! base. If the base has the key, the test changes its value. Otherwise the test adds the key with its required
+//! parents, and compares the result with the same parents without the key.
 //!
-//! The default test tries every key on one base and one pool. The exhaustive test tries all of them.
+//! The default test tries every key on one base and one pool. The exhaustive test tries every combination.
 
 mod bases;
 mod leaves;
@@ -50,8 +50,8 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
     assert!(leaves.len() > 100, "the schema was not understood");
     let compiled = BASES.par_iter().map(|base| {
         let root = base.value();
-        let whole = compile(&root, &[]);
-        (root, whole)
+        let complete = compile(&root, &[]);
+        (root, complete)
     });
     let compiled: Vec<_> = compiled.collect();
     let cases = BASES.iter().zip(&compiled).enumerate();
@@ -67,8 +67,8 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
         selected.len()
     );
     let ignored = selected.par_iter().filter_map(|(index, leaf)| {
-        let (root, whole) = &compiled[*index];
-        find_ignored_key(&BASES[*index], (root, whole), leaf, &schema)
+        let (root, complete) = &compiled[*index];
+        find_ignored_key(&BASES[*index], (root, complete), leaf, &schema)
     });
     let ignored: Vec<_> = ignored.collect();
     assert!(
@@ -79,10 +79,10 @@ fn assert_no_key_is_ignored(select: impl Fn(Vec<(usize, Leaf)>) -> Vec<(usize, L
     );
 }
 
-/// Why a key on a base counts as ignored, if so.
+/// The reason why a key counts as ignored on a base, if it does.
 fn find_ignored_key(
     base: &Base,
-    (root, whole): (&Value, &CompiledBase),
+    (root, complete): (&Value, &CompiledBase),
     leaf: &Leaf,
     schema: &Value,
 ) -> Option<String> {
@@ -94,9 +94,9 @@ fn find_ignored_key(
     }
     ensure_workload_kind(&mut without);
     let recompiled = (without != *root).then(|| compile(&without, &created));
-    let before = recompiled.as_ref().unwrap_or(whole);
+    let before = recompiled.as_ref().unwrap_or(complete);
     if !before.has_tree() {
-        // What holds the key is refused, and the finding says so there.
+        // The file is rejected without the key too. The finding must point at a parent of the key.
         let refused = before.has_finding_at(&created);
         return (!refused).then(|| before.describe_other_finding(base, leaf));
     }
@@ -131,7 +131,7 @@ fn find_ignored_key(
             same.push(candidate);
         }
     }
-    // Of the keywords of a choice, one may be the default that is not written.
+    // One keyword of an enumeration may be the unwritten default.
     let free = usize::from(now.is_none() && matches!(leaf.kind, LeafKind::Enum(_)));
     (same.len() > free).then(|| {
         let same: Vec<_> = same.iter().map(Value::to_string).collect();
@@ -139,7 +139,7 @@ fn find_ignored_key(
     })
 }
 
-/// A workload must be of a kind, whichever of its keys is tried.
+/// A workload must have a kind before one of its keys is tried.
 fn ensure_workload_kind(root: &mut Value) {
     let mut kinds = gpuc_schema::config::TASKS.iter();
     if let Some(workload) = root.pointer_mut("/workloads/0")
@@ -169,8 +169,7 @@ impl CompiledBase {
             && !self.outcome.compilations.is_empty()
     }
 
-    /// Whether there is a finding that was not there before in the part of the file that the key belongs to: what it
-    /// does not go with may be pointed at.
+    /// Whether there is a new finding in the section of the key. It may point at a setting that the key conflicts with.
     fn has_new_finding(&self, before: &Self, root: &Value, leaf: &Leaf) -> bool {
         if self.outcome.findings.is_empty() {
             return false;
@@ -193,7 +192,7 @@ impl CompiledBase {
         })
     }
 
-    /// A finding that points at something else does not say that this key is wrong.
+    /// A message about a finding that points at another key, which therefore does not explain the rejection.
     fn describe_other_finding(&self, base: &Base, leaf: &Leaf) -> String {
         let found = self.outcome.findings.iter();
         let found: Vec<_> = found
@@ -202,13 +201,13 @@ impl CompiledBase {
         let (start, end) = self.text.marked.unwrap_or_default();
         let key = &self.text.text[start..end].replace('\n', " ");
         format!(
-            "{}: {leaf}: refused elsewhere by {} with {key}",
+            "{}: {leaf}: {} rejects the file at {key}",
             base.name,
             found.join("; ")
         )
     }
 
-    /// Every file but the lock, which has the input's digest, and the README, unless that is what the key is for.
+    /// Every file except the lock, which contains a digest of the input, and the README unless `with_readme` is set.
     fn files(&self, with_readme: bool) -> Vec<(String, String)> {
         let files = self.outcome.files().into_iter();
         let counts = |path: &str| {
@@ -218,7 +217,7 @@ impl CompiledBase {
         files.filter(|(path, _)| counts(path)).collect()
     }
 
-    /// Whether a finding points at the marked key, its value, or a part of it.
+    /// Whether a finding points at the marked key, its value, or part of the value.
     fn has_finding_at(&self, path: &[PathStep]) -> bool {
         let Some((start, end)) = self.text.marked else {
             panic!("{path:?} is not in the text");

@@ -1,8 +1,8 @@
-//! A JSON value as text, with the place of one part of it; and parts found by their paths.
+//! A JSON value as text with the range of a marked part, and access to parts by path.
 
 use serde_json::Value;
 
-/// A step on the way to a part.
+/// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PathStep {
     /// The value of a key.
@@ -13,14 +13,14 @@ pub(super) enum PathStep {
 
 /// A value as text.
 pub(super) struct MarkedText {
-    /// JSON, which is YAML too.
+    /// The value as JSON, which is also YAML.
     pub(super) text: String,
-    /// From where to where the marked part goes, its key included.
+    /// The byte range of the marked part, including its key.
     pub(super) marked: Option<(usize, usize)>,
 }
 
 impl MarkedText {
-    /// Writes a value, and remembers the place of the part at a path.
+    /// Serializes a value and records the range of the part at a path.
     pub(super) fn from_value(root: &Value, marked: &[PathStep]) -> Self {
         let mut text = Self {
             text: String::new(),
@@ -31,7 +31,7 @@ impl MarkedText {
         text
     }
 
-    /// `marked` is what is left of the path, where this value is on it.
+    /// `marked` is the rest of the path, if this value is on it.
     fn write(&mut self, value: &Value, marked: Option<&[PathStep]>, depth: usize) {
         let indent = "  ".repeat(depth + 1);
         let start = self.text.len();
@@ -43,7 +43,7 @@ impl MarkedText {
                     self.text.push_str(&indent);
                     let start = self.text.len();
                     let rest = marked.and_then(|marked| match marked.split_first() {
-                        Some((PathStep::Key(wanted), rest)) if wanted == key => Some(rest),
+                        Some((PathStep::Key(expected), rest)) if expected == key => Some(rest),
                         _ => None,
                     });
                     self.text.push_str(&Value::from(key.as_str()).to_string());
@@ -63,7 +63,7 @@ impl MarkedText {
                     self.text.push_str(if index == 0 { "\n" } else { ",\n" });
                     self.text.push_str(&indent);
                     let rest = marked.and_then(|marked| match marked.split_first() {
-                        Some((PathStep::Item(wanted), rest)) if *wanted == index => Some(rest),
+                        Some((PathStep::Item(expected), rest)) if *expected == index => Some(rest),
                         _ => None,
                     });
                     self.write(item, rest, depth + 1);
@@ -95,10 +95,10 @@ fn get_mut<'v>(root: &'v mut Value, path: &[PathStep]) -> Option<&'v mut Value> 
     })
 }
 
-/// Puts a value at a path whose containers are there.
+/// Sets the value at a path whose parents exist.
 pub(super) fn set(root: &mut Value, path: &[PathStep], value: Value) {
     let (last, parents) = path.split_last().unwrap();
-    let parent = get_mut(root, parents).unwrap_or_else(|| panic!("nothing holds {path:?}"));
+    let parent = get_mut(root, parents).unwrap_or_else(|| panic!("{path:?} has no parent"));
     match last {
         PathStep::Key(key) => {
             parent.as_object_mut().unwrap().insert(key.clone(), value);
@@ -111,7 +111,7 @@ pub(super) fn set(root: &mut Value, path: &[PathStep], value: Value) {
     }
 }
 
-/// Takes the key at a path away.
+/// Removes the key at a path.
 pub(super) fn remove(root: &mut Value, path: &[PathStep]) {
     let Some((PathStep::Key(key), parents)) = path.split_last() else {
         return;

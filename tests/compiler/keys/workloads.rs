@@ -1,6 +1,6 @@
-//! What is tried at the keys of workloads: most of them are those of every kind.
+//! The values to try at the keys of workloads. Most keys are common to all kinds.
 
-/// The values to try at a key of a workload, by what comes after `workloads.`.
+/// The values to try at a key of a workload, by its path below `workloads.`.
 pub(super) fn values(path: &str) -> &'static [&'static str] {
     let of_kinds = path.split_once('.').map(|(_, key)| key);
     let find = |key: &str| WORKLOAD_VALUES.iter().find(|(path, _)| *path == key);
@@ -8,7 +8,7 @@ pub(super) fn values(path: &str) -> &'static [&'static str] {
     row.map_or(&[], |(_, values)| *values)
 }
 
-/// By the whole path, or by the path below a kind.
+/// By the full path, or by the path below a kind.
 const WORKLOAD_VALUES: &[(&str, &[&str])] = &[
     ("name", &["renamed", "other"]),
     ("pool", &["old", "slices"]),

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Levels, Report, Severity, apply_levels};
 
 use super::{LAB, cluster};
 
-/// An image with a moving tag in a GPU pod, which is a warning.
+/// A GPU pod with a floating image tag, which causes a warning.
 const POD: &str = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:latest\", \
     resources: {limits: {nvidia.com/gpu: 1}}}]";
 
@@ -112,7 +112,7 @@ fn unused_allow_annotations_are_reported() {
         ids_and_severities(&pod_with_allow("manifest-image-floatin", plain), &[]),
         [unknown]
     );
-    // An error cannot be allowed, and what it hides may need the other word.
+    // An error cannot be allowed. The annotation for a finding behind the error is not reported as unused.
     let wrong = "tolerations: [{operator: Exists}], containers: [{name: a, image: \"r.example.com/a:1.0.0\", \
     resources: {limits: {nvidia.com/gpu: 0.5}}}]";
     let mut both = ids_and_severities(&pod_with_allow("GPUC4003, GPUC4016", wrong), &[]);

@@ -1,12 +1,12 @@
-//! The API server's rules apply to manifests and patches alike, at the same locations, and valid objects have no
-//! findings in either.
+//! Manifests and patches are validated with the same rules of the API server and have findings at the same locations.
+//! Valid objects have no findings in either.
 
 use gpuc_syntax::diag::Diagnostic;
 
 use super::check;
 use crate::support::{Outcome, compile_text};
 
-/// A mistake: the text, the words at which it is found, what is said, and a part of the help.
+/// A mistake: the text, the text at the location of the finding, the message, and part of the help.
 struct FieldMistake<'t> {
     text: &'t str,
     place: &'t str,
@@ -14,7 +14,7 @@ struct FieldMistake<'t> {
     help: String,
 }
 
-/// The mistakes of `refused.txt`, which says how it is read.
+/// Reads `refused.txt`, which documents its format.
 fn read_mistakes() -> Vec<FieldMistake<'static>> {
     let blocks = include_str!("refused.txt").split("\n\n");
     let blocks = blocks.filter(|block| !block.trim().is_empty() && !block.starts_with('#'));
@@ -37,7 +37,7 @@ fn read_mistakes() -> Vec<FieldMistake<'static>> {
     mistakes.collect()
 }
 
-/// The path of the pod in a Job.
+/// The path of the pod spec in a Job.
 const POD: &str = "spec.template.spec";
 
 /// Valid cases that are similar to mistakes.
@@ -85,7 +85,7 @@ const VALID_CASES: &[&str] = &[
     "POD initContainers: [{name: i, image: 'r.example.com/i:1', restartPolicy: Always, startupProbe: {exec: {command: [a]}}}]",
 ];
 
-/// The keys of the container and of the pod.
+/// Splits the keys into those of the container and those of the pod.
 fn split_keys(text: &str) -> (String, String) {
     let (container, pod) = match text.strip_prefix("POD ") {
         Some(pod) => ("", pod),
@@ -137,14 +137,14 @@ workloads:
     ))
 }
 
-/// The text from where a finding points.
+/// The text that a finding points at.
 fn text_at_finding<'o>(outcome: &'o Outcome, found: &Diagnostic) -> &'o str {
     let span = found.primary.span;
     outcome.sources.text(span)
 }
 
 #[test]
-fn manifests_and_patches_are_rejected_alike() {
+fn manifests_and_patches_have_the_same_findings() {
     let mut wrong = Vec::new();
     let mistakes = read_mistakes();
     assert!(mistakes.len() > 50);
@@ -192,7 +192,7 @@ fn valid_objects_are_accepted() {
     }
 }
 
-/// A pod without a volume that gpuc's own container mounts.
+/// The pod lacks a volume that gpuc's own container mounts.
 #[test]
 fn patch_cannot_remove_a_mounted_volume() {
     let patched = |patch: &str| {
@@ -219,9 +219,9 @@ fn patch_cannot_remove_a_mounted_volume() {
     assert!(!outcome.codes().contains(&"GPUC3012"), "{}", outcome.text());
 }
 
-/// Partial objects, for kustomize overlays.
+/// Kustomize overlays contain partial objects.
 #[test]
-fn partial_objects_miss_nothing() {
+fn partial_objects_have_no_missing_fields() {
     for part in [
         "spec: {replicas: 3}",
         "spec: {template: {spec: {tolerations: [{effect: NoSchedule}], nodeSelector: {a: b}}}}",

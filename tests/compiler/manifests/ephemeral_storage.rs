@@ -2,7 +2,7 @@
 
 use crate::support::compile_text;
 
-/// A pool on a cloud's cluster, and the largest request for disk that fits, if known.
+/// A cloud, a pool, and the largest request for ephemeral storage that fits, if known.
 const POOLS: &[(&str, &str, Option<&str>)] = &[
     (AWS, "machine: g6.xlarge", Some("100Gi")),
     (AWS, "machine: g6.xlarge, diskGiB: 300", Some("300Gi")),
@@ -31,8 +31,8 @@ const AZURE: &str = "azure: {subscription: 00000000-1111-2222-3333-444444444444,
                      location: eastus, cluster: {create: {}}}";
 const ON_PREM: &str = "onPrem: {context: demo}";
 
-/// Whether a pod that requests this much of the disk exceeds the node.
-fn is_over_disk(cloud: &str, pool: &str, asked: &str) -> bool {
+/// Whether a pod that requests this much ephemeral storage exceeds the node.
+fn is_over_disk(cloud: &str, pool: &str, request: &str) -> bool {
     let system = if cloud == ON_PREM { "hosts: [a]" } else { "" };
     let system = match cloud {
         AWS => "machine: m7i.large",
@@ -54,7 +54,7 @@ fn is_over_disk(cloud: &str, pool: &str, asked: &str) -> bool {
     let pod = format!(
         "apiVersion: v1\nkind: Pod\nmetadata: {{name: a}}\nspec:\n  tolerations: [{{operator: Exists}}]\n  \
          containers:\n    - {{name: a, image: \"r.example.com/a:1\", resources: {{limits: {{nvidia.com/gpu: 1, \
-         ephemeral-storage: {asked}}}}}}}\n"
+         ephemeral-storage: {request}}}}}}}\n"
     );
     outcome.add_manifests(&[("a.yaml", &pod)]);
     let found = outcome.findings[before..].iter();
@@ -69,11 +69,11 @@ fn is_over_disk(cloud: &str, pool: &str, asked: &str) -> bool {
 
 #[test]
 fn ephemeral_storage_is_limited_by_the_disk() {
-    for (cloud, pool, most) in POOLS {
-        match most {
-            Some(most) => {
-                assert!(!is_over_disk(cloud, pool, most), "{pool}: {most}");
-                let (number, unit) = most.split_at(most.find('G').unwrap());
+    for (cloud, pool, largest) in POOLS {
+        match largest {
+            Some(largest) => {
+                assert!(!is_over_disk(cloud, pool, largest), "{pool}: {largest}");
+                let (number, unit) = largest.split_at(largest.find('G').unwrap());
                 let more = format!("{}{unit}", number.parse::<u32>().unwrap() + 1);
                 assert!(is_over_disk(cloud, pool, &more), "{pool}: {more}");
             }

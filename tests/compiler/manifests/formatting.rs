@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use super::{apply_fixes, check};
 
 /// The layout of a manifest.
-#[expect(clippy::struct_excessive_bools, reason = "each is a choice of its own")]
+#[expect(clippy::struct_excessive_bools, reason = "the options are independent")]
 #[derive(Clone, Debug)]
 struct Formatting {
-    /// The indentation of a level.
+    /// The number of spaces per level.
     step: usize,
     /// Whether lists are not indented below their keys.
     flush: bool,
@@ -21,7 +21,7 @@ struct Formatting {
     /// Whether lines end with CRLF.
     windows: bool,
     /// Whether the file has no final newline.
-    cut: bool,
+    no_final_newline: bool,
     /// Whether the containers are the last part of the pod.
     last: bool,
     /// The existing tolerations of the pod: none, on one line, or as a block.
@@ -31,14 +31,14 @@ struct Formatting {
 fn formattings() -> impl Strategy<Value = Formatting> {
     let switches = any::<(bool, bool, bool, bool, bool, bool)>();
     (1_usize..5, 0_u8..3, switches).prop_map(|(step, tolerations, switches)| {
-        let (flush, flow, comments, windows, cut, last) = switches;
+        let (flush, flow, comments, windows, no_final_newline, last) = switches;
         Formatting {
             step,
             flush,
             flow,
             comments,
             windows,
-            cut,
+            no_final_newline,
             last,
             tolerations,
         }
@@ -82,7 +82,7 @@ impl Formatting {
         if self.last {
             text += &self.containers(&step, &dash, comment);
         }
-        if self.cut {
+        if self.no_final_newline {
             text.truncate(text.trim_end().len());
         }
         if self.windows {
@@ -134,7 +134,7 @@ proptest! {
         prop_assert!(is_subsequence(&text, &after), "{}\n{}", text, after);
         let lines: Vec<_> = after.lines().collect();
         let kept = text.lines().filter(|line| lines.contains(line)).count();
-        // What is added to a line that ends in a bracket stands on that line.
+        // A fix that extends a flow sequence or mapping changes its line.
         let touched = usize::from(layout.flow) + usize::from(layout.tolerations == 1);
         prop_assert!(kept + touched >= text.lines().count(), "{}\n{}", text, after);
         prop_assert_eq!(after.contains('\r'), layout.windows);

@@ -37,12 +37,12 @@ fn many_documents_are_all_checked() {
 }
 
 #[test]
-fn aliases_are_followed_and_not_written_through() {
+fn aliases_are_checked_and_not_fixed() {
     let text = "x: &r {requests: {nvidia.com/gpu: 1}}\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  \
                 tolerations: [{operator: Exists}]\n  containers:\n  - {name: a, image: 'r.example.com/a:1', resources: \
                 *r}\n";
     let (outcome, _) = check("a.yaml", text);
-    // No Pod has a field `x`.
+    // A Pod has no field `x`.
     assert_eq!(outcome.codes(), ["GPUC4002", "GPUC4035"]);
     assert_eq!(apply_fixes("a.yaml", text).0, text);
     let (outcome, _) = check(

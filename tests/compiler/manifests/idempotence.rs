@@ -2,7 +2,7 @@
 
 use super::apply_fixes;
 
-/// Texts, and their fixed versions after one run.
+/// Texts, and their expected content after one run.
 const FIXED_TEXTS: &[(&str, &str)] = &[
     (
         "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x, 'namespace': other}\n\
@@ -19,7 +19,7 @@ const FIXED_TEXTS: &[(&str, &str)] = &[
         "'apiVersion': v1\n\"kind\": Pod\n\"metadata\": {\"name\": x}\n? spec\n: containers:\n  - name: c\n    \
          image: a/a:1\n    resources: {limits: {\"nvidia.com/gpu\": '1'}}\n",
     ),
-    // What is misspelt is called by its name, and no second list is written next to it.
+    // The misspelled key is corrected, and no second list is added.
     (
         "apiVersion: v1\nkind: Pod\nmetadata: {name: x}\nspec:\n  \
          toleration: [{key: nvidia.com/gpu, operator: Exists}]\n  containers:\n  - name: c\n    image: a/a:1\n    \
@@ -41,8 +41,8 @@ const FIXED_TEXTS: &[(&str, &str)] = &[
 #[test]
 fn fixes_are_idempotent() {
     for (text, after) in FIXED_TEXTS {
-        let (mended, _) = apply_fixes("a.yaml", text);
-        assert_eq!(&mended, after);
-        assert_eq!(apply_fixes("a.yaml", &mended), (mended.clone(), 0));
+        let (fixed, _) = apply_fixes("a.yaml", text);
+        assert_eq!(&fixed, after);
+        assert_eq!(apply_fixes("a.yaml", &fixed), (fixed.clone(), 0));
     }
 }

@@ -39,7 +39,7 @@ fn files_with_findings(kustomization: &str) -> Vec<String> {
 }
 
 #[test]
-fn patched_objects_are_left_to_the_built_output() {
+fn patched_objects_are_not_checked() {
     let (one, two) = ("k/base/one.yaml", "k/base/two.yaml");
     for (patches, expected) in [
         ("", &[one, two][..]),
@@ -77,7 +77,7 @@ fn patched_objects_are_left_to_the_built_output() {
             "{patches}"
         );
     }
-    // Of another base.
+    // A kustomization of another base.
     let other =
         "resources: [../other]\npatches: [{path: patch.yaml, target: {kind: Deployment}}]\n";
     assert_eq!(files_with_findings(other), [one, two]);

@@ -1,4 +1,4 @@
-//! User manifests: every mistake is found at its line and nothing else; fixes change only what is wrong; good
+//! User manifests: every mistake is found at its line, without other findings. Fixes change only what is wrong. Correct
 //! manifests, including those that gpuc generates, have no findings.
 
 mod allow_annotations;
@@ -26,16 +26,16 @@ use crate::support::{Outcome, compile_text, expect_files, files_below, repositor
 
 const FOLDER: &str = "tests/compiler/manifests";
 
-/// The cluster of which manifests are whose file is not called after another one.
+/// The cluster for manifests whose file name begins with no cluster's name.
 const LAB: &str = "lab.yaml";
 
-/// The clusters of these manifests.
+/// The cluster files, by name.
 fn clusters() -> &'static BTreeMap<String, String> {
     static TEXTS: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| files("clusters"));
     &TEXTS
 }
 
-/// The cluster that a file is for: the one that it is called after, `gke.yaml` or `gke-images.yaml`.
+/// The cluster for a manifest, by the beginning of the manifest's file name, such as `gke.yaml` or `gke-images.yaml`.
 fn cluster(path: &str) -> Outcome {
     let end = path.find(['-', '.']).unwrap_or(path.len());
     let text = clusters().get(&format!("{}.yaml", &path[..end]));
@@ -44,7 +44,7 @@ fn cluster(path: &str) -> Outcome {
     outcome
 }
 
-/// The findings of a manifest, and the skipped parts.
+/// The outcome with the findings of a manifest, and the checked manifests.
 fn check(path: &str, text: &str) -> (Outcome, Manifests) {
     let mut outcome = cluster(path);
     let manifests = outcome.add_manifests(&[(path, text)]);
@@ -56,9 +56,9 @@ fn apply_fixes(path: &str, text: &str) -> (String, usize) {
     let outcome = cluster(path);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
     let files = [(path.to_owned(), text.to_owned(), true)];
-    let mended: FixedFiles = manifests::fix_files(cluster, &outcome.sources, &files, &|_| {});
-    let after = mended.files.get(path).cloned();
-    (after.unwrap_or_else(|| text.to_owned()), mended.fixed_count)
+    let fixed: FixedFiles = manifests::fix_files(cluster, &outcome.sources, &files, &|_| {});
+    let after = fixed.files.get(path).cloned();
+    (after.unwrap_or_else(|| text.to_owned()), fixed.fixed_count)
 }
 
 fn files(folder: &str) -> BTreeMap<String, String> {
@@ -102,7 +102,7 @@ fn mistakes_are_found_at_their_lines_only() {
     for rule in manifests::RULES {
         assert!(
             codes.contains(rule.code.id),
-            "{} has no mistake here",
+            "{} has no expected finding",
             rule.code.id
         );
     }
@@ -125,7 +125,7 @@ fn findings_refer_to_the_cluster_file() {
 /// after the name is corrected.
 const FINDINGS_AFTER_FIXES: &[(&str, usize)] = &[("custom.yaml", 1)];
 
-/// The files in `fixed/` are diffs of the files in `mistakes/`. There is none of a file without fixes.
+/// The files in `fixed/` are diffs against the files in `mistakes/`. A file without fixes has no diff.
 #[test]
 fn fixes_match_golden_diffs() {
     let mut diffs = BTreeMap::new();
@@ -158,18 +158,18 @@ fn fixes_match_golden_diffs() {
     expect_files(&format!("{FOLDER}/fixed"), &diffs);
 }
 
-/// Every line that no fix replaces is kept, in the same order.
+/// Asserts that every line without a fix is kept, in the same order.
 fn assert_only_finding_lines_differ(path: &str, text: &str, after: &str) {
     let mut may_differ = BTreeSet::new();
     let mut text_now = text.to_owned();
-    // Edits that show only after others do not stand on other lines here.
+    // Fixes that become possible only after other fixes are on the same lines here.
     for _ in 0..2 {
         let (outcome, _) = check(path, &text_now);
         for finding in outcome.findings.iter().filter(|found| found.fix.is_some()) {
             let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
             for span in edits.map(|edit| edit.span).chain([finding.primary.span]) {
                 let (_, position) = outcome.sources.locate(span).unwrap();
-                // An edit may move several lines.
+                // An edit may span several lines.
                 let more = outcome.sources.text(span).matches('\n').count();
                 let lines = text_now.lines().skip(position.line - 1).take(more + 1);
                 may_differ.extend(lines.map(str::to_owned));

@@ -2,8 +2,8 @@
 
 use super::check;
 
-/// A mistake of `objects.txt`, which says how it is read: the object, and of each finding the words at which it is,
-/// what is said, and a part of the help.
+/// A mistake in `objects.txt`, which documents its format: the object, and for each finding the text at its location,
+/// its message, and part of the help.
 struct ObjectMistake {
     head: &'static str,
     found: Vec<[&'static str; 3]>,
@@ -75,7 +75,7 @@ fn violations_have_their_locations() {
     assert!(wrong.is_empty(), "{count} are wrong:\n{}", wrong.join("\n"));
 }
 
-/// From 1.36 on.
+/// Kubernetes 1.36 and later accept these names.
 #[test]
 fn newer_versions_accept_service_names_with_a_digit() {
     let service =

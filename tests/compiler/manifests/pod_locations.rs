@@ -5,7 +5,7 @@ use super::check;
 /// A resource that no pool advertises.
 const UNKNOWN_RESOURCE: &str = "{limits: {nvidia.com/gpu.type: 1}}";
 
-/// An object's group with version, its kind, and its parts with `@` where the resources of a container stand.
+/// The apiVersion and kind of an object, and its parts with `@` in place of the resources of a container.
 const POD_LOCATIONS: &[(&str, &str, &str)] = &[
     ("v1", "Pod", "spec: {containers: [C]}"),
     ("v1", "Pod", "spec: {containers: [N], initContainers: [C]}"),
@@ -335,7 +335,7 @@ fn locations_are_checked_or_reported() {
         let found = codes(&text);
         let is_found = found.iter().any(|it| it == "GPUC4001" || it == "GPUC4023");
         assert!(is_found, "{text}\n{found:?}");
-        // Of one place one thing is said.
+        // A location has one finding of the two, not both.
         let both = ["GPUC4001", "GPUC4023"].map(|code| found.iter().any(|it| it == code));
         assert_ne!(both, [true, true], "{text}");
         let without = object(group, kind, rest, "{limits: {cpu: 1}}");
@@ -423,7 +423,7 @@ fn embedded_texts_are_checked_at_their_lines() {
                           - name: main\n        resources: {limits: {nvidia.com/gpu: 64}}\n",
     );
     assert_eq!(found(&patch), [(11, "GPUC4008".to_owned())]);
-    // What a program fills in later is no YAML yet.
+    // Text with placeholders is not YAML before they are filled in.
     let filled = workflow(
         "    container: {image: r.example.com/a:1}\n    podSpecPatch: |\n      {{=toJson(x)}}: {\n      \
                            nvidia.com/gpu: 64\n",

@@ -1,4 +1,4 @@
-//! The combined requests of several manifests, and cases that are not certain.
+//! The combined requests of several manifests, and cases in which gpuc cannot be certain.
 
 use super::{LAB, clusters};
 use crate::support::{Outcome, compile_text};
@@ -6,7 +6,8 @@ use crate::support::{Outcome, compile_text};
 const POD: &str = "spec: {tolerations: [{operator: Exists}], containers: [{name: a, image: 'r.example.com/a:1', \
                    resources: {limits: {nvidia.com/gpu: 2}}}]}";
 
-/// A controller whose pods request two GPUs each; the lab has sixteen, and the team of `research-dev` may have eight.
+/// A controller whose pods request two GPUs each. The lab has sixteen GPUs, and the team with namespace `research-dev`
+/// has a limit of eight.
 fn controller(kind: &str, metadata: &str, spec: &str) -> String {
     let template = format!("template: {{metadata: {{labels: {{app: a}}}}, {POD}}}");
     let (group, spec) = match kind {
@@ -44,7 +45,7 @@ fn assert_findings(cluster: &str, files: &[String], expected: &[&str]) {
         .collect();
     outcome.add_manifests(&files);
     let found = outcome.findings[before..].iter();
-    // Shared memory is another question, and so is a new version.
+    // Other tests cover shared memory and rolling updates.
     let others = ["GPUC4013", "GPUC4063"];
     let found = found.filter(|it| !others.contains(&it.code.id));
     let found: Vec<_> = found.map(|it| it.code.id).collect();
@@ -55,24 +56,32 @@ fn assert_findings(cluster: &str, files: &[String], expected: &[&str]) {
 fn team_quota_is_enforced() {
     let lab = &clusters()[LAB];
     let queued = lab.replace("\nteams:", "\nqueueing: kueue\nteams:");
-    let ours = |name: &str, replicas| deployment(name, "research-dev", replicas);
+    let team_deployment = |name: &str, replicas| deployment(name, "research-dev", replicas);
     for cluster in [lab, &queued] {
-        assert_findings(cluster, &[ours("a", 2), ours("b", 2)], &[]);
-        assert_findings(cluster, &[ours("a", 2), ours("b", 3)], &["GPUC4038"]);
-        // The requests of a single pod are another finding.
-        assert_findings(cluster, &[ours("a", 5)], &["GPUC4010"]);
-        // Jobs wait for their turn.
+        assert_findings(
+            cluster,
+            &[team_deployment("a", 2), team_deployment("b", 2)],
+            &[],
+        );
+        assert_findings(
+            cluster,
+            &[team_deployment("a", 2), team_deployment("b", 3)],
+            &["GPUC4038"],
+        );
+        // The requests of a single pod that exceed the quota are another finding.
+        assert_findings(cluster, &[team_deployment("a", 5)], &["GPUC4010"]);
+        // Jobs can wait for free quota.
         let job = controller("Job", "name: j, namespace: research-dev", "parallelism: 4");
-        assert_findings(cluster, &[ours("a", 3), job], &[]);
+        assert_findings(cluster, &[team_deployment("a", 3), job], &[]);
     }
-    // The workloads of the file count too.
+    // The workloads in the cluster file count too.
     let with = format!(
         "{lab}workloads: [{{name: old, team: research, pool: train, deployment: {{image: 'a:1', gpus: 2, replicas: 2}}}}]\n"
     );
-    assert_findings(&with, &[ours("a", 2)], &[]);
-    assert_findings(&with, &[ours("a", 3)], &["GPUC4038"]);
-    // What gpuc makes of one is that one.
-    assert_findings(&with, &[ours("old", 3)], &[]);
+    assert_findings(&with, &[team_deployment("a", 2)], &[]);
+    assert_findings(&with, &[team_deployment("a", 3)], &["GPUC4038"]);
+    // A manifest with the name of a workload in the file replaces it.
+    assert_findings(&with, &[team_deployment("old", 3)], &[]);
 }
 
 #[test]
@@ -83,7 +92,8 @@ fn pool_capacity_is_enforced() {
     all(&[one(8)], &[]);
     all(&[one(9)], &["GPUC4039"]);
     all(&[one(4), deployment("b", "x", 5)], &["GPUC4039"]);
-    // The same object for another stage, and one of the same name in another namespace.
+    // Objects with the same name and namespace, such as two overlays, count once. Objects in different namespaces count
+    // separately.
     all(&[one(8), one(7)], &[]);
     all(&[one(8), deployment("a", "y", 1)], &["GPUC4039"]);
     let set = |replicas, size| {
@@ -92,8 +102,8 @@ fn pool_capacity_is_enforced() {
     };
     all(&[set(2, 4)], &[]);
     all(&[set(3, 3)], &["GPUC4039"]);
-    // Sixteen GPUs, of which a DaemonSet takes two on either node.
-    // On nodes without GPUs it waits, and that is said.
+    // Of sixteen GPUs, a DaemonSet uses two on each node. On nodes without GPUs its pods are pending, which is another
+    // finding.
     let on_each = controller("DaemonSet", "name: d", "minReadySeconds: 1");
     all(&[one(6), on_each.clone()], &["GPUC4069"]);
     all(&[one(7), on_each], &["GPUC4039", "GPUC4069"]);
@@ -120,9 +130,13 @@ fn operator_pods_are_counted_by_kind() {
     );
     let stopped = "name: a, namespace: x, annotations: {serving.kserve.io/stop: 'true'}";
     assert_findings(lab, &[served(stopped, "minReplicas: 9, ")], &[]);
-    let ours = "name: a, namespace: research-dev";
-    assert_findings(lab, &[served(ours, "minReplicas: 5, ")], &["GPUC4010"]);
-    // A label that says where they are is heard.
+    let team_metadata = "name: a, namespace: research-dev";
+    assert_findings(
+        lab,
+        &[served(team_metadata, "minReplicas: 5, ")],
+        &["GPUC4010"],
+    );
+    // The `nodeSelector` in a runtime patch is taken into account.
     let patched = |pool: &str, gpus: u32| {
         format!(
             "---\napiVersion: trainer.kubeflow.org/v1alpha1\nkind: TrainJob\nmetadata: {{name: t}}\nspec: {{runtimeRef: \
@@ -188,11 +202,11 @@ fn pods_that_start_together_are_counted_at_once() {
     };
     assert_findings(lab, &[train(4, "")], &[]);
     assert_findings(lab, &[train(5, "")], &["GPUC4044"]);
-    let ours = ", namespace: research-dev";
-    assert_findings(lab, &[train(2, ours)], &[]);
-    assert_findings(lab, &[train(3, ours)], &["GPUC4044"]);
+    let team_namespace = ", namespace: research-dev";
+    assert_findings(lab, &[train(2, team_namespace)], &[]);
+    assert_findings(lab, &[train(3, team_namespace)], &["GPUC4044"]);
     let torch = |workers: u32, more: &str| {
-        // The operator looks for a container of this name.
+        // The operator requires a container with this name.
         let pod = POD.replace("{name: a,", "{name: pytorch,");
         let role =
             |name: &str, count: u32| format!("{name}: {{replicas: {count}, template: {{{pod}}}}}");
@@ -214,7 +228,7 @@ fn pods_that_start_together_are_counted_at_once() {
 
 #[test]
 fn queued_pod_sets_need_one_pool() {
-    // A team that may have twelve GPUs of one pool and four of another.
+    // The team may use twelve GPUs of one pool and four of another.
     let queues = &clusters()["queues.yaml"];
     let one = "namespace: research";
     let pod = |text: String| text.replace("nvidia.com/gpu: 2", "nvidia.com/gpu: 1");
@@ -223,14 +237,14 @@ fn queued_pod_sets_need_one_pool() {
     assert_findings(queues, &[set("StatefulSet", "replicas: 13")], &["GPUC4081"]);
     assert_findings(queues, &[set("Deployment", "replicas: 13")], &[]);
     assert_findings(queues, &[set("StatefulSet", "replicas: 17")], &["GPUC4010"]);
-    // Each group of a LeaderWorkerSet starts by itself.
+    // Each group of a LeaderWorkerSet starts independently.
     let groups = |replicas, size| {
         let spec = format!("replicas: {replicas}, leaderWorkerTemplate: {{size: {size}");
         set("LeaderWorkerSet", &spec)
     };
     assert_findings(queues, &[groups(4, 4)], &[]);
     assert_findings(queues, &[groups(1, 13)], &["GPUC4081"]);
-    // Elsewhere nothing counts, and the limits of a foreign queue are unknown.
+    // In other namespaces nothing is counted, and the limits of an unknown queue are unknown.
     let job = |metadata: &str, parallelism: u32| {
         let spec = format!("parallelism: {parallelism}");
         pod(controller("Job", &format!("name: a, {metadata}"), &spec))
@@ -264,7 +278,7 @@ fn uncertain_pods_are_not_counted() {
         &[many.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
     );
-    // An autoscaler starts at least its minimum, whatever `replicas` says.
+    // An autoscaler keeps at least `minReplicas`, whatever `replicas` is.
     let few = many.replace("replicas: 50", "replicas: 1");
     let eight = autoscaler(", minReplicas: 8").replace("maxReplicas: 9", "maxReplicas: 8");
     all(&[few.clone(), eight]);
@@ -273,9 +287,13 @@ fn uncertain_pods_are_not_counted() {
         &[few.clone(), autoscaler(", minReplicas: 9")],
         &["GPUC4039"],
     );
-    let ours = |text: &str| text.replace("namespace: x", "namespace: research-dev");
+    let in_team_namespace = |text: &str| text.replace("namespace: x", "namespace: research-dev");
     let five = autoscaler(", minReplicas: 5").replace("maxReplicas: 9", "maxReplicas: 8");
-    assert_findings(lab, &[ours(&few), ours(&five)], &["GPUC4010"]);
+    assert_findings(
+        lab,
+        &[in_team_namespace(&few), in_team_namespace(&five)],
+        &["GPUC4010"],
+    );
     all(&[many.replace("replicas: 50", "replicas: 0")]);
     all(&[many.replace("replicas: 50", "replicas: \"{{n}}\"")]);
     all(&[many.replace(
@@ -283,7 +301,7 @@ fn uncertain_pods_are_not_counted() {
         "namespace: x, ownerReferences: [{apiVersion: a/v1, kind: Rollout, name: a, uid: u}]",
     )]);
     all(&[controller("Job", "name: a", "parallelism: 50")]);
-    // Jobs that come one after the other.
+    // Jobs that run one after the other.
     let turns = "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: a}\nspec: {replicatedJobs: [JOBS]}\n";
     let jobs = |more: &str| {
         let job = |name: &str, more: &str| {
@@ -303,7 +321,7 @@ fn uncertain_pods_are_not_counted() {
         &[jobs(", dependsOn: [{name: a, status: Ready}]")],
         &["GPUC4080"],
     );
-    // Pods of one claim share it, and what is claimed elsewhere is not known.
+    // The pods of one ResourceClaim share its device. The devices of a claim in another file are unknown.
     let claims = "resourceClaims: [{name: c, resourceClaimName: c}], containers: [{name: a, image: 'r.example.com/a:1', \
                   resources: {claims: [{name: c}]}}]}}}\n---\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: \
                   {name: c}\nspec: {devices: {requests: [{name: g, exactly: {deviceClassName: train.gpuc.dev}}]}}\n";

@@ -1,9 +1,9 @@
-//! Values shared by aliases, pods counted by quotas and queues, and pods of little-known controllers.
+//! Values that YAML aliases share, pods that quotas and queues count, and pods of other controllers.
 
 use super::{LAB, actual_findings, apply_fixes, check, clusters};
 use crate::support::{Outcome, compile_text};
 
-/// A Job of the team.
+/// A Job in the team's namespace.
 fn team_job(spec: &str, ask: &str) -> String {
     format!(
         "apiVersion: batch/v1\nkind: Job\nmetadata: {{name: a, namespace: research-dev}}\nspec:\n  {spec}\n  template:\n    \
@@ -22,7 +22,7 @@ fn codes_of(text: &str) -> Vec<String> {
     codes(&outcome).into_iter().map(str::to_owned).collect()
 }
 
-/// Two pods, the second with this in place of the first's resources.
+/// Two pods, each with these resources. The second may refer to an anchor in the first.
 fn two_pods(first: &str, second: &str) -> String {
     let pod = |name: &str, resources: &str| {
         format!(
@@ -189,12 +189,12 @@ spec:
             pods.collect::<Vec<_>>().join("---\n")
         };
         let (after, _) = apply_fixes("a.yaml", &text(wrong));
-        let mended = after.matches(right).count();
-        assert_eq!(mended, count, "{after}");
+        let fixed = after.matches(right).count();
+        assert_eq!(fixed, count, "{after}");
         assert_eq!(check("a.yaml", &after).0.codes(), Vec::<&str>::new());
         assert_eq!(apply_fixes("a.yaml", &after), (after.clone(), 0));
     }
-    // Other findings next to it are fixed too.
+    // Other findings near an overlapping fix are fixed too.
     let (after, _) = apply_fixes(
         "a.yaml",
         &format!(

@@ -1,4 +1,4 @@
-//! The real `aws`: its parser and parameter validation accept every command.
+//! The parser and the parameter validation of the real `aws` accept every command.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{argv, other_commands, resources};
 use crate::external_data::{self, PYTHON};
 
-/// What `describe-nodegroup` and `describe-cluster` show, as far as commands query it.
+/// The output of `describe-nodegroup` and `describe-cluster`, as far as commands query it.
 fn observed() -> Value {
     json!({
         "nodegroup": {
@@ -37,7 +37,7 @@ fn commands_are_accepted() {
     let python = external_data::path(PYTHON);
     let group_or_cluster = observed();
     let machines = json!(["i-0123456789abcdef0"]);
-    // `deploy` reads its template before it asks anybody.
+    // `aws cloudformation deploy` reads its template before it sends a request.
     let template = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(template.path(), "Resources: {}\n").unwrap();
     let mut commands = Vec::new();
@@ -54,8 +54,7 @@ fn commands_are_accepted() {
         let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.desired)));
         for (command, want) in made.chain(changed) {
             let words = argv(Some(resource.kind), command, observed, want);
-            let mut words =
-                words.unwrap_or_else(|| panic!("{name}: jq takes nothing of {command:?}"));
+            let mut words = words.unwrap_or_else(|| panic!("{name}: jq fails on {command:?}"));
             if let Some(flag) = words.iter().position(|word| word == "--template-file") {
                 words[flag + 1] = template.path().to_str().unwrap().to_owned();
             }
@@ -87,16 +86,18 @@ fn commands_are_accepted() {
     let answers = external_data::python(python.to_str().unwrap(), "aws.py", &json!(words));
     let refused = commands.iter().zip(answers.as_array().unwrap());
     let refused = refused.filter(|(_, answer)| {
-        let said = answer["said"].as_str().unwrap();
-        !said.contains("Could not connect to the endpoint URL")
+        let output = answer["output"].as_str().unwrap();
+        !output.contains("Could not connect to the endpoint URL")
     });
     let (control, wrong): (Vec<_>, Vec<_>) = refused
-        .map(|((name, words), answer)| format!("{name}: {}\n  {}", words.join(" "), answer["said"]))
+        .map(|((name, words), answer)| {
+            format!("{name}: {}\n  {}", words.join(" "), answer["output"])
+        })
         .partition(|line| line.starts_with("control:"));
     assert_eq!(
         control.len(),
         1,
-        "aws takes a parameter that EKS does not have"
+        "aws accepts a parameter that EKS does not have"
     );
     assert!(
         wrong.is_empty(),

@@ -1,4 +1,4 @@
-//! The real `az`, without a network: every command is accepted, and created resources read back as desired.
+//! The real `az`, without a network: it accepts every command, and created resources have the desired values.
 
 use serde_json::json;
 
@@ -19,8 +19,8 @@ fn commands_are_accepted_and_show_the_desired_values() {
         })
     });
     let steps = cli_steps("az", &pools);
-    let asked = driver_input(&steps, &["az", "aks", "nodepool", "add", "--bogus", "1"]);
-    let input = json!({"offline": offline, "steps": asked});
+    let batch = driver_input(&steps, &["az", "aks", "nodepool", "add", "--bogus", "1"]);
+    let input = json!({"offline": offline, "steps": batch});
     let answers = external_data::python(python.to_str().unwrap(), "az.py", &input);
     assert_results(&steps, &answers);
 }

@@ -1,4 +1,4 @@
-//! All commands that scripts run with a cloud's CLI, and the evaluation of the results.
+//! All commands that scripts run with a cloud's CLI, and the check of their results.
 
 use std::collections::BTreeSet;
 
@@ -9,22 +9,22 @@ use super::{argv, jq_of_all, other_commands, resources};
 
 /// A command for the CLI.
 pub(crate) struct CliStep {
-    /// The name of the cluster, for messages.
+    /// The cluster's name, for messages.
     name: String,
     argv: Vec<String>,
     /// Whether the resource of the command exists.
     exists: bool,
-    /// The resource that the command shows after its creation.
+    /// The resource that the command reads after its creation.
     shows: Option<&'static Resource>,
 }
 
-/// Every command of this program: what makes each resource and shows it, then what changes and removes it, then the
-/// rest. `observed` are resources as the cloud may show them, for words that are known only when a script runs.
+/// Every command of this program: the commands that create and read each resource, then those that change and delete
+/// it, then all others. `observed` are sample resources, for arguments that are known only when a script runs.
 pub(crate) fn cli_steps(program: &str, observed: &[Value]) -> Vec<CliStep> {
     let mut steps = Vec::new();
     let mut seen = BTreeSet::new();
     let mut step = |name: &str, argv: Vec<String>, exists: bool, shows: Option<_>| {
-        // A resource is made right before it is shown; anything else is asked once.
+        // Each resource is created directly before it is read. Every other command runs once.
         if seen.insert(argv.clone()) || shows.is_some() || !exists {
             let name = name.to_owned();
             steps.push(CliStep {
@@ -38,7 +38,7 @@ pub(crate) fn cli_steps(program: &str, observed: &[Value]) -> Vec<CliStep> {
     let words = |command: &Command| argv(None, command, &Value::Null, &Value::Null).unwrap();
     let resources = resources(program);
     for (name, resource) in &resources {
-        // What only removes something is made by removing it: there is nothing to show then.
+        // The first pool exists only to be deleted, so that its commands create and read nothing.
         let removes = resource
             .fields
             .iter()
@@ -70,27 +70,27 @@ pub(crate) fn cli_steps(program: &str, observed: &[Value]) -> Vec<CliStep> {
 
 /// The steps as JSON for the drivers in `python/`, followed by a command that must be rejected.
 pub(crate) fn driver_input(steps: &[CliStep], refused: &[&str]) -> Value {
-    let asked = steps.iter().map(|step| {
+    let commands = steps.iter().map(|step| {
         let made = step.shows.is_some();
         json!({"argv": step.argv, "exists": step.exists, "made": made})
     });
     let refused = json!({"argv": refused, "exists": true, "made": false});
-    asked.chain([refused]).collect()
+    commands.chain([refused]).collect()
 }
 
-/// Fails if a command was rejected, or if a script would find drift right after the creation of a resource.
+/// Fails if a command was rejected, or if a script would find drift in a resource directly after its creation.
 pub(crate) fn assert_results(steps: &[CliStep], answers: &Value) {
     let answers = answers.as_array().unwrap();
     let (refused, answers) = answers.split_last().unwrap();
-    assert_eq!(refused["code"], 2, "a flag that does not exist is taken");
+    assert_eq!(refused["code"], 2, "an unknown flag is accepted");
     let mut wrong = Vec::new();
     let mut shown = 0;
     for (step, answer) in steps.iter().zip(answers) {
         if answer["code"] != 0 {
-            let said = answer["said"].as_str().unwrap().trim();
+            let output = answer["output"].as_str().unwrap().trim();
             let argv = step.argv.join(" ");
             wrong.push(format!(
-                "{}: {argv}\n  {}: {said}",
+                "{}: {argv}\n  {}: {output}",
                 step.name, answer["code"]
             ));
         } else if let Some(resource) = step.shows {
@@ -100,30 +100,30 @@ pub(crate) fn assert_results(steps: &[CliStep], answers: &Value) {
             wrong.extend(found.map(|line| format!("{}: {line}", step.name)));
         }
     }
-    assert!(shown > 10, "only {shown} resources were made and shown");
+    assert!(shown > 10, "only {shown} resources were created and read");
     let mut of_steps = steps.iter().filter_map(|step| step.shows);
     let one = of_steps.find(|it| !it.fields.is_empty()).unwrap();
     assert!(
         !drifted_fields(one, &json!({})).is_empty(),
-        "nothing is as wanted"
+        "a resource without fields has no drift"
     );
     let (bad, all) = (wrong.len(), steps.len());
     assert!(wrong.is_empty(), "{bad} of {all}:\n{}", wrong.join("\n"));
 }
 
-/// The fields that do not read as they are wanted, of those that the command that makes the resource speaks of. The
-/// others, such as the version of an AKS pool, are the cloud's own choice at first.
+/// The fields that differ from the desired values. Only fields that the create command sets, or that cannot be changed,
+/// are compared. The cloud chooses the initial value of the others, such as the version of an AKS pool.
 fn drifted_fields(resource: &Resource, shown: &Value) -> Vec<String> {
-    let said = |field: &&Field| field.kind.create_flag.is_some() || field.update.is_empty();
-    let fields: Vec<_> = resource.fields.iter().filter(said).collect();
+    let is_compared = |field: &&Field| field.kind.create_flag.is_some() || field.update.is_empty();
+    let fields: Vec<_> = resource.fields.iter().filter(is_compared).collect();
     let programs: Vec<_> = fields
         .iter()
         .map(|field| (field.kind.read, &field.desired))
         .collect();
     let read = jq_of_all(Some(resource.kind), &programs, shown);
-    let differing = fields.iter().zip(read).filter_map(|(field, read)| {
+    let drifted = fields.iter().zip(read).filter_map(|(field, read)| {
         let (name, want) = (field.kind.name, &field.desired);
         (read.as_ref() != Ok(want)).then(|| format!("{name} is {read:?}, not {want}"))
     });
-    differing.collect()
+    drifted.collect()
 }

@@ -1,4 +1,4 @@
-//! The clouds' own command lines accept every command of the scripts, and their requests have the desired values.
+//! The clouds' own CLIs accept every command of the scripts, and their requests contain the desired values.
 
 mod aws;
 mod az;
@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::corpus::cases;
 
-/// The arguments of a command. Values read from the cloud are computed by jq from a sample; `None` if jq fails or
-/// nothing is to be done.
+/// The arguments of a command. jq computes values that are read from the cloud, from a sample. `None` if jq fails or
+/// the command has nothing to do.
 pub(crate) fn argv(
     kind: Option<&ResourceKind>,
     command: &Command,
     observed: &Value,
     want: &Value,
 ) -> Option<Vec<String>> {
-    // As `jq -r` prints it.
+    // Like the output of `jq -r`.
     let text = |answer: Value| match answer {
         Value::String(text) => text,
         other => other.to_string(),
@@ -74,14 +74,14 @@ pub(crate) fn jq_of_all(
     observed: &Value,
 ) -> Vec<Result<Value, String>> {
     let definitions = kind.map_or("", |kind| kind.definitions);
-    let mut whole = String::new();
+    let mut combined = String::new();
     for (index, (program, _)) in programs.iter().enumerate() {
         let program = format!("def p{index}($want): {definitions}\n{program};\n");
-        whole.push_str(&program);
+        combined.push_str(&program);
     }
     let answer = |index| format!("(try [p{index}($wants[{index}])] catch tostring)");
     let answers: Vec<_> = (0..programs.len()).map(answer).collect();
-    whole.push_str(&format!("[{}]", answers.join(", ")));
+    combined.push_str(&format!("[{}]", answers.join(", ")));
     let wants: Vec<_> = programs.iter().map(|(_, want)| want).collect();
     let mut child = std::process::Command::new("jq")
         .args([
@@ -89,7 +89,7 @@ pub(crate) fn jq_of_all(
             "--argjson",
             "wants",
             &json!(wants).to_string(),
-            &whole,
+            &combined,
         ])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
@@ -100,11 +100,11 @@ pub(crate) fn jq_of_all(
     stdin.write_all(observed.to_string().as_bytes()).unwrap();
     drop(stdin);
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
+    let stderr = String::from_utf8_lossy(&output.stderr);
     let answers = serde_json::from_slice::<Vec<Value>>(&output.stdout);
-    let answers = answers.unwrap_or_else(|error| panic!("{error}: {said}\n{whole}"));
-    assert_eq!(answers.len(), programs.len(), "{whole}");
-    // What a program makes stands in a list; what it fails with is text.
+    let answers = answers.unwrap_or_else(|error| panic!("{error}: {stderr}\n{combined}"));
+    assert_eq!(answers.len(), programs.len(), "{combined}");
+    // The output of a program is wrapped in a list. An error is a string.
     let read = |answer: Value| match answer {
         Value::Array(mut made) if made.len() == 1 => Ok(made.remove(0)),
         other => Err(other.to_string()),

@@ -1,4 +1,4 @@
-//! The GitHub Action, step by step.
+//! The steps of the GitHub Action.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::runner::{ActionResult, run_action};
 use super::{TestRepository, add_gpus, make_tree_stale, use_unknown_gpu};
 
-/// The gpuc of the tests replaces the downloaded binary.
+/// The gpuc under test replaces the downloaded binary.
 const HAS_GPUC: (&str, &str) = ("gpuc", "gpuc");
 
 const MARKER: &str = "<!-- gpuc:default -->\n";
@@ -28,16 +28,16 @@ fn comment_bodies(work: &TestRepository) -> Vec<String> {
 #[ignore = "needs bash, git, jq and python3"]
 fn pull_request_comment_is_updated() {
     let work = TestRepository::with_commit(add_gpus);
-    // Others may write what they like, and the marker too.
-    let theirs = json!([
+    // Comments of other users and of other actions, one of them with the marker.
+    let other_comments = json!([
         {"id": 1, "user": {"login": "mallory"}, "body": MARKER},
         {"id": 2, "user": {"login": "github-actions[bot]"}, "body": "of another action"},
         {"id": 3, "user": {"login": "github-actions[bot]"}, "body": "<!-- gpuc:other -->"},
     ]);
-    work.set("GH", "comments", theirs.clone());
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.failed, None, "{}", ran.log);
-    assert_eq!(ran.outputs["result"], "0");
+    work.set("GH", "comments", other_comments.clone());
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.failed, None, "{}", result.log);
+    assert_eq!(result.outputs["result"], "0");
     let first = comment_bodies(&work);
     assert_eq!(first.len(), 4, "{first:#?}");
     assert_eq!(
@@ -45,28 +45,30 @@ fn pull_request_comment_is_updated() {
         format!("{MARKER}### What changes\n\nNothing that runs.\n")
     );
     assert!(
-        ran.summary.contains("Nothing that runs."),
+        result.summary.contains("Nothing that runs."),
         "{}",
-        ran.summary
+        result.summary
     );
     assert!(
-        !ran.steps.contains(&"Build gpuc".to_owned()),
+        !result.steps.contains(&"Build gpuc".to_owned()),
         "{:?}",
-        ran.steps
+        result.steps
     );
-    // The base is not in the checkout, and was fetched.
+    // The base is missing from the shallow checkout, so that the action fetches it.
     let calls = work.read("diff/calls");
     assert!(calls.contains(&format!("--base={}", work.base)), "{calls}");
     assert!(calls.contains("--out=clusters\n"), "{calls}");
     assert!(
-        ran.log.contains("::notice file=gpu-cluster.yaml,line=8::"),
+        result
+            .log
+            .contains("::notice file=gpu-cluster.yaml,line=8::"),
         "{}",
-        ran.log
+        result.log
     );
 
     work.set_diff_result("### What changes\n\nThe driver restarts on 1 node.\n", 0);
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.failed, None, "{}", ran.log);
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.failed, None, "{}", result.log);
     let second = comment_bodies(&work);
     assert_eq!(
         second[3],
@@ -74,7 +76,7 @@ fn pull_request_comment_is_updated() {
     );
     assert_eq!((second.len(), &second[..3]), (4, &first[..3]));
 
-    // Two uses in one pull request have a comment each.
+    // Two uses of the action in one pull request have separate comments.
     run_in_pull_request(&work, &[("comment-key", "prod")]);
     assert_eq!(comment_bodies(&work).len(), 5);
     run_in_pull_request(&work, &[("comment", "false"), ("comment-key", "third")]);
@@ -85,22 +87,22 @@ fn pull_request_comment_is_updated() {
 #[ignore = "needs bash, git, jq and python3"]
 fn findings_are_annotations_and_sarif() {
     let work = TestRepository::with_commit(use_unknown_gpu);
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
-    assert_eq!(ran.outputs["result"], "2");
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.failed.as_deref(), Some("Decide"), "{}", result.log);
+    assert_eq!(result.outputs["result"], "2");
     assert!(
-        ran.log.contains("::error file=gpu-cluster.yaml,line=9,"),
+        result.log.contains("::error file=gpu-cluster.yaml,line=9,"),
         "{}",
-        ran.log
+        result.log
     );
-    let upload = &ran.step_inputs["Upload findings to code scanning"];
+    let upload = &result.step_inputs["Upload findings to code scanning"];
     let sarif = fs::read_to_string(&upload["sarif_file"]).unwrap();
     let sarif: Value = serde_json::from_str(&sarif).unwrap();
-    let place = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
-    assert_eq!(place["artifactLocation"]["uri"], "gpu-cluster.yaml");
+    let location = &sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"];
+    assert_eq!(location["artifactLocation"]["uri"], "gpu-cluster.yaml");
     assert!(
-        !ran.steps.contains(&"Compare".to_owned()),
-        "there is nothing to compare"
+        !result.steps.contains(&"Compare".to_owned()),
+        "the action compares although there is no base"
     );
     let bodies = comment_bodies(&work);
     assert!(
@@ -113,19 +115,19 @@ fn findings_are_annotations_and_sarif() {
 #[ignore = "needs bash, git, jq and python3"]
 fn stale_tree_fails_after_the_report() {
     let work = TestRepository::with_commit(make_tree_stale);
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
-    assert_eq!(ran.outputs["result"], "1");
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.failed.as_deref(), Some("Decide"), "{}", result.log);
+    assert_eq!(result.outputs["result"], "1");
     assert!(
-        ran.log.contains("title=GPUC0301 tree-stale::"),
+        result.log.contains("title=GPUC0301 tree-stale::"),
         "{}",
-        ran.log
+        result.log
     );
     let body = &comment_bodies(&work)[0];
     assert!(body.contains("\n    stale: clusters/demo/"), "{body}");
     assert!(body.contains("### What changes"), "{body}");
-    let ran = run_in_pull_request(&work, &[("tree", "false")]);
-    assert_eq!(ran.failed, None, "{}", ran.log);
+    let result = run_in_pull_request(&work, &[("tree", "false")]);
+    assert_eq!(result.failed, None, "{}", result.log);
 }
 
 #[test]
@@ -137,12 +139,17 @@ fn warning_next_to_stale_tree_is_shown_once() {
     let work = TestRepository::with_commit(|folder| {
         fs::write(folder.join("gpu-cluster.yaml"), warns.unwrap().bad).unwrap();
     });
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.outputs["result"], "1", "{}", ran.log);
-    assert_eq!(ran.log.matches("::warning file=").count(), 1, "{}", ran.log);
-    let ran = run_in_pull_request(&work, &[("deny", "\n floating-tags\n")]);
-    assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
-    assert!(!ran.log.contains("::warning file="), "{}", ran.log);
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.outputs["result"], "1", "{}", result.log);
+    assert_eq!(
+        result.log.matches("::warning file=").count(),
+        1,
+        "{}",
+        result.log
+    );
+    let result = run_in_pull_request(&work, &[("deny", "\n floating-tags\n")]);
+    assert_eq!(result.outputs["result"], "2", "{}", result.log);
+    assert!(!result.log.contains("::warning file="), "{}", result.log);
 }
 
 #[test]
@@ -156,25 +163,31 @@ fn manifest_paths_and_warnings_are_passed_on() {
         fs::write(folder.join("apps/pod of a.yaml"), pod).unwrap();
     });
     assert_eq!(run_in_pull_request(&work, &[]).failed, None);
-    let ran = run_in_pull_request(
+    let result = run_in_pull_request(
         &work,
         &[
             ("manifests", "\n  apps/pod of a.yaml  \n"),
             ("cluster", "demo"),
         ],
     );
-    assert_eq!(ran.outputs["result"], "2", "{}", ran.log);
+    assert_eq!(result.outputs["result"], "2", "{}", result.log);
     assert!(
-        ran.log.contains("::error file=apps/pod of a.yaml,line=8,"),
+        result
+            .log
+            .contains("::error file=apps/pod of a.yaml,line=8,"),
         "{}",
-        ran.log
+        result.log
     );
-    let ran = run_in_pull_request(&work, &[("paths", "none/a.yaml")]);
+    let result = run_in_pull_request(&work, &[("paths", "none/a.yaml")]);
     assert_eq!(
-        (ran.outputs["result"].as_str(), ran.failed.as_deref()),
+        (result.outputs["result"].as_str(), result.failed.as_deref()),
         ("3", Some("Decide"))
     );
-    assert!(ran.outputs["sarif"].is_empty(), "{}", ran.outputs["sarif"]);
+    assert!(
+        result.outputs["sarif"].is_empty(),
+        "{}",
+        result.outputs["sarif"]
+    );
     let denied = run_in_pull_request(&work, &[("deny", "warnings\n floating-tags\n")]);
     assert_eq!(denied.failed, None, "{}", denied.log);
     let unknown = run_in_pull_request(&work, &[("deny", "no-such-thing")]);
@@ -191,8 +204,8 @@ fn long_comments_are_truncated_safely() {
         "ü\n".repeat(60_000)
     );
     work.set_diff_result(&long, 0);
-    let ran = run_in_pull_request(&work, &[]);
-    assert_eq!(ran.failed, None, "{}", ran.log);
+    let result = run_in_pull_request(&work, &[]);
+    assert_eq!(result.failed, None, "{}", result.log);
     let body = &comment_bodies(&work)[0];
     assert!(
         body.contains(&table) && !body.contains("<details"),
@@ -201,14 +214,14 @@ fn long_comments_are_truncated_safely() {
     assert!(body.ends_with(
         "[the summary of the run](https://github.com/acme/gitops/actions/runs/99) contains the rest.\n"
     ));
-    assert!(ran.summary.contains("</details>"));
-    // What is folded or drawn is there as a whole or not at all.
+    assert!(result.summary.contains("</details>"));
+    // A `<details>` element or a diagram is never truncated: the comment contains all of it or none of it.
     let folded = |text: &str| format!("<details><summary>a</summary>\n\n{text}\n</details>\n");
-    let drawn = |text: &str| format!("```mermaid\n{text}\n```\n");
+    let diagram = |text: &str| format!("```mermaid\n{text}\n```\n");
     let long = "a --> b\n".repeat(60_000);
-    for whole in [folded("a"), drawn("a --> b")] {
-        for cut in [folded(&long), drawn(&long)] {
-            work.set_diff_result(&format!("{whole}{cut}"), 0);
+    for whole in [folded("a"), diagram("a --> b")] {
+        for truncated in [folded(&long), diagram(&long)] {
+            work.set_diff_result(&format!("{whole}{truncated}"), 0);
             run_in_pull_request(&work, &[]);
             let body = &comment_bodies(&work)[0];
             let rest = body.strip_prefix(&format!("{MARKER}{whole}\n"));
@@ -218,7 +231,7 @@ fn long_comments_are_truncated_safely() {
             );
         }
     }
-    // Characters are counted, not bytes: what gpuc promises to fit does.
+    // The limit counts characters, not bytes, so that a comment within the limit of gpuc is complete.
     work.set_diff_result(&"ü".repeat(65_500), 0);
     run_in_pull_request(&work, &[]);
     assert_eq!(comment_bodies(&work)[0].matches('ü').count(), 65_500);
@@ -230,17 +243,17 @@ fn read_only_token_does_not_fail() {
     for refused in ["all", "GET", "POST"] {
         let work = TestRepository::with_commit(add_gpus);
         work.set("GH", "refuses", json!(refused));
-        let ran = run_in_pull_request(&work, &[]);
-        assert_eq!(ran.failed, None, "{refused}: {}", ran.log);
+        let result = run_in_pull_request(&work, &[]);
+        assert_eq!(result.failed, None, "{refused}: {}", result.log);
         assert!(
-            ran.log.contains("the job's summary contains its text"),
+            result.log.contains("the job's summary contains its text"),
             "{}",
-            ran.log
+            result.log
         );
         assert!(
-            ran.summary.contains("Nothing that runs."),
+            result.summary.contains("Nothing that runs."),
             "{}",
-            ran.summary
+            result.summary
         );
         assert!(comment_bodies(&work).is_empty());
     }
@@ -250,23 +263,29 @@ fn read_only_token_does_not_fail() {
 #[ignore = "needs bash, git, jq and python3"]
 fn push_has_a_summary_and_no_comment() {
     let work = TestRepository::with_commit(add_gpus);
-    let ran = run_action(&work, &[HAS_GPUC], false);
-    assert_eq!(ran.failed, None, "{}", ran.log);
-    assert_eq!(ran.summary, "gpuc found no problems.\n\n");
-    assert!(!ran.log.contains("::notice"), "{}", ran.log);
+    let result = run_action(&work, &[HAS_GPUC], false);
+    assert_eq!(result.failed, None, "{}", result.log);
+    assert_eq!(result.summary, "gpuc found no problems.\n\n");
+    assert!(!result.log.contains("::notice"), "{}", result.log);
     assert_eq!(work.state("GH")["calls"], json!([]));
     assert!(work.read("diff/calls").is_empty());
-    // A branch can be named, and is fetched.
-    let ran = run_action(&work, &[HAS_GPUC, ("base", "main")], false);
-    assert!(ran.summary.contains("Nothing that runs."), "{}", ran.log);
-    assert!(work.read("diff/calls").contains(&work.base));
-    // What the server does not have is said and fails nothing.
-    let ran = run_action(&work, &[HAS_GPUC, ("base", &"0".repeat(40))], false);
-    assert_eq!(ran.failed, None, "{}", ran.log);
+    // A base can be a branch, which the action fetches.
+    let result = run_action(&work, &[HAS_GPUC, ("base", "main")], false);
     assert!(
-        ran.log.contains("use actions/checkout with fetch-depth 0"),
+        result.summary.contains("Nothing that runs."),
         "{}",
-        ran.log
+        result.log
+    );
+    assert!(work.read("diff/calls").contains(&work.base));
+    // A base that the server does not have is reported, and does not fail the action.
+    let result = run_action(&work, &[HAS_GPUC, ("base", &"0".repeat(40))], false);
+    assert_eq!(result.failed, None, "{}", result.log);
+    assert!(
+        result
+            .log
+            .contains("use actions/checkout with fetch-depth 0"),
+        "{}",
+        result.log
     );
 }
 
@@ -276,27 +295,31 @@ fn impact_gate_fails() {
     let work = TestRepository::with_commit(add_gpus);
     work.set_diff_result("### Pool `gpu` is replaced\n", 1);
     assert_eq!(run_in_pull_request(&work, &[]).failed, None);
-    let ran = run_in_pull_request(&work, &[("fail-on", "replaced")]);
-    assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
+    let result = run_in_pull_request(&work, &[("fail-on", "replaced")]);
+    assert_eq!(result.failed.as_deref(), Some("Decide"), "{}", result.log);
     assert!(work.read("diff/calls").contains("--fail-on=replaced"));
     assert!(comment_bodies(&work)[0].contains("is replaced"));
-    // What cannot be compared is said, and passes only where nothing was asked for.
+    // A failed comparison is reported. It fails the action only if `fail-on` is set.
     work.set_diff_result("half an ans", 3);
     work.write(
-        "diff/said",
+        "diff/stderr",
         "error: no commit\n::set-output name=code::0\n##[set-output name=code]0\n",
     );
     for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
-        let ran = run_in_pull_request(&work, &[("fail-on", fail_on)]);
-        assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
-        assert!(ran.log.contains("error: no commit"), "{}", ran.log);
+        let result = run_in_pull_request(&work, &[("fail-on", fail_on)]);
+        assert_eq!(result.failed.as_deref(), failed, "{}", result.log);
+        assert!(result.log.contains("error: no commit"), "{}", result.log);
         assert!(!comment_bodies(&work)[0].contains("half an ans"));
     }
-    let nowhere = ("base", "0000000000000000000000000000000000000000");
+    let unknown_base = ("base", "0000000000000000000000000000000000000000");
     for (fail_on, failed) in [("", None), ("replaced", Some("Decide"))] {
-        let ran = run_in_pull_request(&work, &[("fail-on", fail_on), nowhere]);
-        assert_eq!(ran.failed.as_deref(), failed, "{}", ran.log);
-        assert!(ran.log.contains("use actions/checkout"), "{}", ran.log);
+        let result = run_in_pull_request(&work, &[("fail-on", fail_on), unknown_base]);
+        assert_eq!(result.failed.as_deref(), failed, "{}", result.log);
+        assert!(
+            result.log.contains("use actions/checkout"),
+            "{}",
+            result.log
+        );
     }
 }
 
@@ -329,37 +352,37 @@ fn untrusted_text_is_not_executed() {
         "comment-key",
         "comment-author",
     ] {
-        let ran = run_in_pull_request(&work, &[(input, hostile)]);
+        let result = run_in_pull_request(&work, &[(input, hostile)]);
         assert!(
-            !ran.log.contains("unbound variable"),
+            !result.log.contains("unbound variable"),
             "{input}: {}",
-            ran.log
+            result.log
         );
-        for place in [work.checkout(), work.path("temp"), work.path("")] {
-            assert!(!place.join("pwned").exists(), "{input} was run");
+        for folder in [work.checkout(), work.path("temp"), work.path("")] {
+            assert!(!folder.join("pwned").exists(), "{input} was run");
         }
         if input == "paths" {
-            assert_eq!(ran.failed.as_deref(), Some("Decide"), "{}", ran.log);
-            let found = ran
+            assert_eq!(result.failed.as_deref(), Some("Decide"), "{}", result.log);
+            let found = result
                 .log
                 .lines()
                 .filter(|line| line.starts_with("::error file="));
-            assert!(found.count() >= 2, "{}", ran.log);
+            assert!(found.count() >= 2, "{}", result.log);
         }
     }
-    // No option can be passed off as a base or a path.
-    let ran = run_in_pull_request(&work, &[("base", "--upload-pack=touch pwned;")]);
-    assert!(!work.checkout().join("pwned").exists(), "{}", ran.log);
-    let ran = run_in_pull_request(&work, &[("paths", "--help")]);
-    assert_eq!(ran.outputs["result"], "3", "{}", ran.log);
+    // A base or a path that begins with `-` is not treated as an option.
+    let result = run_in_pull_request(&work, &[("base", "--upload-pack=touch pwned;")]);
+    assert!(!work.checkout().join("pwned").exists(), "{}", result.log);
+    let result = run_in_pull_request(&work, &[("paths", "--help")]);
+    assert_eq!(result.outputs["result"], "3", "{}", result.log);
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn missing_binary_is_built_from_source() {
     let work = TestRepository::with_commit(add_gpus);
-    let ran = run_action(&work, &[], true);
-    assert_eq!(ran.failed, None, "{}", ran.log);
+    let result = run_action(&work, &[], true);
+    assert_eq!(result.failed, None, "{}", result.log);
     let calls = work.read("calls");
     let version = env!("CARGO_PKG_RUST_VERSION");
     assert!(
@@ -372,7 +395,7 @@ fn missing_binary_is_built_from_source() {
         )),
         "{calls}"
     );
-    let cache = &ran.step_inputs["Restore gpuc from the cache"];
+    let cache = &result.step_inputs["Restore gpuc from the cache"];
     let (key, sum) = cache["key"].rsplit_once('-').unwrap();
     assert_eq!(key, "gpuc-Linux-X64-self-hosted");
     assert!(

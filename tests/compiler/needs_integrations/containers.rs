@@ -1,11 +1,11 @@
-//! The container image of gpuc: the properties of `compiler/Containerfile` that can be checked without building it.
+//! The properties of gpuc's container image that can be checked in `compiler/Containerfile` without building it.
 
 use std::fs;
 use std::process::Command;
 
 use crate::support::repository;
 
-/// Libraries that the base of the smallest image has, distroless/cc of Debian 12, by the beginnings of their names.
+/// The libraries in distroless/cc of Debian 12, the base of the smallest image, by the prefixes of their names.
 const LIBRARIES: &[&str] = &[
     "linux-vdso.so.1",
     "ld-linux-",
@@ -60,13 +60,13 @@ fn base_images_are_pinned_and_non_root() {
     let rust = lines[0].split_whitespace().nth(1).unwrap();
     assert!(
         runtime.contains(rust),
-        "both images are built with the same Rust"
+        "the images are built with different versions of Rust"
     );
     let version = env!("CARGO_PKG_RUST_VERSION");
     assert!(rust.contains(&format!(":{version}-")), "{rust}");
 }
 
-/// What the jobs for GitLab call is in the image.
+/// The image contains every program that the GitLab jobs run.
 #[test]
 fn image_has_the_tools_of_pipelines() {
     let install = lines()

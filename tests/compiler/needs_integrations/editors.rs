@@ -1,4 +1,4 @@
-//! Editor support for a file from `gpuc init`: yaml-language-server, which VS Code's YAML extension runs.
+//! Editor support for a file from `gpuc init`, with yaml-language-server, which VS Code's YAML extension runs.
 
 use std::fs;
 use std::process::Command;
@@ -9,8 +9,8 @@ use super::NODE_MODULES;
 use crate::cli::Workspace;
 use crate::external_data;
 
-/// Opens a file as an editor does, requests the keywords that may stand at a line's beginning, and prints both answers.
-/// The server gets no settings, and no way to fetch anything.
+/// Opens a file as an editor does, requests the completions at the beginning of a line, and prints the diagnostics and
+/// the completions. The server has no settings and no network access.
 const EDITOR: &str = r#"
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
@@ -63,23 +63,23 @@ fn starter_is_validated_and_completed() {
     let server =
         external_data::path(NODE_MODULES).join("yaml-language-server/bin/yaml-language-server");
     for cloud in ["aws", "on-prem"] {
-        let place = Workspace::empty();
-        place
+        let workspace = Workspace::empty();
+        workspace
             .run(&["init", "-q", "--cloud", cloud])
             .expect_silent_success();
-        let text = place.read("gpu-cluster.yaml");
+        let text = workspace.read("gpu-cluster.yaml");
         let open = |text: &str| -> Value {
-            place.write("gpu-cluster.yaml", text);
-            place.write("editor.mjs", EDITOR);
+            workspace.write("gpu-cluster.yaml", text);
+            workspace.write("editor.mjs", EDITOR);
             let line = text
                 .lines()
                 .position(|line| line.starts_with("stack:"))
                 .unwrap();
             let output = Command::new("node")
-                .arg(place.path("editor.mjs"))
-                .args([&server, &place.path("gpu-cluster.yaml")])
+                .arg(workspace.path("editor.mjs"))
+                .args([&server, &workspace.path("gpu-cluster.yaml")])
                 .arg(line.to_string())
-                .env("HOME", place.path(""))
+                .env("HOME", workspace.path(""))
                 .output()
                 .unwrap();
             assert!(output.status.success(), "{output:?}");
@@ -96,8 +96,8 @@ fn starter_is_validated_and_completed() {
         let answers = open(&text.replace("\nnodePools:", "\nnodePoools:"));
         let findings = answers["findings"].to_string();
         assert!(findings.contains("nodePoools is not allowed"), "{findings}");
-        // Without what the first line names, it knows nothing: it is this schema that it reads.
-        fs::remove_file(place.path("gpu-cluster.schema.json")).unwrap();
+        // Without the file that the first line names, the server reports an error: it reads this schema and no other.
+        fs::remove_file(workspace.path("gpu-cluster.schema.json")).unwrap();
         let findings = open(&text)["findings"].to_string();
         assert!(findings.contains("gpu-cluster.schema.json"), "{findings}");
     }

@@ -9,7 +9,7 @@ struct JobResult {
     log: String,
 }
 
-/// Runs a job as GitLab does: its lines are one script for the image's shell, in the checkout.
+/// Runs a job as GitLab does: its lines are one script, which the image's shell runs in the checkout.
 fn run_job(
     work: &TestRepository,
     job: &str,
@@ -47,7 +47,7 @@ fn run_job(
 
 const BASH: &[&str] = &["bash", "-eo", "pipefail"];
 
-/// Images without Bash have this.
+/// The shell of images without Bash.
 const SH: &[&str] = &["sh", "-e"];
 
 const TOKEN: (&str, &str) = ("GPUC_GITLAB_TOKEN", "secret");
@@ -65,11 +65,11 @@ fn note_bodies(work: &TestRepository) -> Vec<String> {
 fn check_writes_a_code_quality_report() {
     for shell in [BASH, SH] {
         let work = TestRepository::with_commit(add_gpus);
-        let ran = run_job(&work, "gpuc-check", shell, &[]);
-        assert_eq!(ran.code, 0, "{}", ran.log);
+        let result = run_job(&work, "gpuc-check", shell, &[]);
+        assert_eq!(result.code, 0, "{}", result.log);
         assert_eq!(work.read("checkout/gpuc-code-quality.json"), "[]\n");
         let work = TestRepository::with_commit(use_unknown_gpu);
-        let ran = run_job(
+        let result = run_job(
             &work,
             "gpuc-check",
             shell,
@@ -78,8 +78,12 @@ fn check_writes_a_code_quality_report() {
                 ("GPUC_DENY", "warnings"),
             ],
         );
-        assert_eq!(ran.code, 2, "{}", ran.log);
-        assert!(ran.log.contains("--> gpu-cluster.yaml:9:"), "{}", ran.log);
+        assert_eq!(result.code, 2, "{}", result.log);
+        assert!(
+            result.log.contains("--> gpu-cluster.yaml:9:"),
+            "{}",
+            result.log
+        );
         let report: Value =
             serde_json::from_str(&work.read("checkout/gpuc-code-quality.json")).unwrap();
         assert_eq!(
@@ -95,30 +99,34 @@ fn build_compares_with_the_committed_tree() {
     let work = TestRepository::with_commit(add_gpus);
     assert_eq!(run_job(&work, "gpuc-build", BASH, &[]).code, 0);
     let work = TestRepository::with_commit(make_tree_stale);
-    let ran = run_job(&work, "gpuc-build", SH, &[]);
-    assert_eq!(ran.code, 1, "{}", ran.log);
+    let result = run_job(&work, "gpuc-build", SH, &[]);
+    assert_eq!(result.code, 1, "{}", result.log);
     assert!(
-        ran.log.contains("stale: clusters/demo/") && ran.log.contains("run 'gpuc build'"),
+        result.log.contains("stale: clusters/demo/") && result.log.contains("run 'gpuc build'"),
         "{}",
-        ran.log
+        result.log
     );
-    // Words and no patterns.
-    let ran = run_job(&work, "gpuc-build", BASH, &[("GPUC_PATHS", "*.yaml")]);
-    assert!(ran.code > 1 && ran.log.contains("*.yaml"), "{}", ran.log);
+    // Paths are not expanded as patterns.
+    let result = run_job(&work, "gpuc-build", BASH, &[("GPUC_PATHS", "*.yaml")]);
+    assert!(
+        result.code > 1 && result.log.contains("*.yaml"),
+        "{}",
+        result.log
+    );
 }
 
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn merge_request_note_is_updated() {
     let work = TestRepository::with_commit(add_gpus);
-    // More than a page of others' notes, one with the marker.
+    // More than one page of other users' notes, one of them with the marker.
     let mut notes: Vec<_> = (0..150)
         .map(|id| json!({"id": id, "author": {"id": 1}, "body": "hello"}))
         .collect();
     notes[3]["body"] = json!("<!-- gpuc:gpuc-diff -->\n\nfake");
     work.set("GITLAB", "notes", json!(notes));
-    let ran = run_job(&work, "gpuc-diff", BASH, &[TOKEN]);
-    assert_eq!(ran.code, 0, "{}", ran.log);
+    let result = run_job(&work, "gpuc-diff", BASH, &[TOKEN]);
+    assert_eq!(result.code, 0, "{}", result.log);
     let first = note_bodies(&work);
     assert_eq!(first.len(), 151);
     assert_eq!(
@@ -130,17 +138,17 @@ fn merge_request_note_is_updated() {
             .contains(&format!("--base={}", work.base))
     );
     work.set_diff_result("### What changes\n\n\"quoted\", ü and \\n\n", 0);
-    let ran = run_job(&work, "gpuc-diff", SH, &[TOKEN]);
-    assert_eq!(ran.code, 0, "{}", ran.log);
+    let result = run_job(&work, "gpuc-diff", SH, &[TOKEN]);
+    assert_eq!(result.code, 0, "{}", result.log);
     let second = note_bodies(&work);
     assert!(
         second.len() == 151 && second[150].ends_with("\"quoted\", ü and \\n\n"),
         "{second:?}"
     );
     assert_eq!(second[..150], first[..150]);
-    // The list of processes does not show the token.
+    // The token is not in the arguments of any process.
     assert!(!work.state("GITLAB")["calls"].to_string().contains("secret"));
-    // A report that is too long is truncated.
+    // A report above the limit is truncated.
     work.set_diff_result(&"0123456789\n".repeat(200_000), 0);
     assert_eq!(run_job(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
     assert!(note_bodies(&work)[150].len() < 1_000_000);
@@ -149,21 +157,21 @@ fn merge_request_note_is_updated() {
 #[test]
 #[ignore = "needs bash, git, jq and python3"]
 fn read_only_token_does_not_fail() {
-    let said = "no comment was written: ";
+    let message = "no comment was written: ";
     for shell in [BASH, SH] {
         let work = TestRepository::with_commit(add_gpus);
-        let ran = run_job(&work, "gpuc-diff", shell, &[]);
-        assert_eq!(ran.code, 0, "{}", ran.log);
+        let result = run_job(&work, "gpuc-diff", shell, &[]);
+        assert_eq!(result.code, 0, "{}", result.log);
         assert!(
-            ran.log.contains("Nothing that runs.") && ran.log.contains(said),
+            result.log.contains("Nothing that runs.") && result.log.contains(message),
             "{}",
-            ran.log
+            result.log
         );
         for refused in ["all", "GET", "POST"] {
             work.set("GITLAB", "refuses", json!(refused));
-            let ran = run_job(&work, "gpuc-diff", shell, &[TOKEN]);
-            assert_eq!(ran.code, 0, "{refused}: {}", ran.log);
-            assert!(ran.log.contains(said), "{refused}: {}", ran.log);
+            let result = run_job(&work, "gpuc-diff", shell, &[TOKEN]);
+            assert_eq!(result.code, 0, "{refused}: {}", result.log);
+            assert!(result.log.contains(message), "{refused}: {}", result.log);
         }
         assert!(note_bodies(&work).is_empty());
     }
@@ -176,33 +184,37 @@ fn impact_gate_fails() {
     work.set_diff_result("### Pool `gpu` is replaced\n", 1);
     assert_eq!(run_job(&work, "gpuc-diff", BASH, &[TOKEN]).code, 0);
     for token in [TOKEN, ("OTHER", "")] {
-        let ran = run_job(
+        let result = run_job(
             &work,
             "gpuc-diff",
             BASH,
             &[token, ("GPUC_FAIL_ON", "replaced")],
         );
-        assert_eq!(ran.code, 1, "{}", ran.log);
+        assert_eq!(result.code, 1, "{}", result.log);
     }
     assert_eq!(note_bodies(&work).len(), 1);
-    // What cannot be compared passes only where nothing was asked for.
+    // A failed comparison fails the job only if `GPUC_FAIL_ON` is set.
     work.set_diff_result("", 3);
     for (fail_on, code) in [("", 0), ("replaced", 3)] {
-        let ran = run_job(
+        let result = run_job(
             &work,
             "gpuc-diff",
             BASH,
             &[TOKEN, ("GPUC_FAIL_ON", fail_on)],
         );
-        assert_eq!(ran.code, code, "{}", ran.log);
-        assert!(ran.log.contains("could not be compared"), "{}", ran.log);
+        assert_eq!(result.code, code, "{}", result.log);
+        assert!(
+            result.log.contains("could not be compared"),
+            "{}",
+            result.log
+        );
     }
-    let nowhere = "0".repeat(40);
-    let base = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", nowhere.as_str());
+    let unknown_base = "0".repeat(40);
+    let base = ("CI_MERGE_REQUEST_DIFF_BASE_SHA", unknown_base.as_str());
     for (fail_on, code) in [("", 0), ("replaced", 2)] {
-        let ran = run_job(&work, "gpuc-diff", BASH, &[base, ("GPUC_FAIL_ON", fail_on)]);
-        assert_eq!(ran.code, code, "{}", ran.log);
-        assert!(ran.log.contains("set GIT_DEPTH to 0"), "{}", ran.log);
+        let result = run_job(&work, "gpuc-diff", BASH, &[base, ("GPUC_FAIL_ON", fail_on)]);
+        assert_eq!(result.code, code, "{}", result.log);
+        assert!(result.log.contains("set GIT_DEPTH to 0"), "{}", result.log);
     }
 }
 
@@ -211,17 +223,17 @@ fn impact_gate_fails() {
 fn missing_image_names_the_variable() {
     let work = TestRepository::with_commit(add_gpus);
     for job in ["gpuc-check", "gpuc-build", "gpuc-diff"] {
-        let ran = run_job(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
+        let result = run_job(&work, job, &["/bin/sh", "-e"], &[("PATH", "/nowhere")]);
         assert!(
-            ran.code == 1 && ran.log.contains("set the variable GPUC_IMAGE"),
+            result.code == 1 && result.log.contains("set the variable GPUC_IMAGE"),
             "{}",
-            ran.log
+            result.log
         );
     }
 }
 
-/// GitLab's widget compares a merge request's report with the one of where it goes, and a merge request has one
-/// pipeline: jobs without rules would run in another.
+/// GitLab compares the report of a merge request with that of its target branch, and a merge request has one pipeline.
+/// Jobs without rules would run in a separate pipeline.
 #[test]
 fn jobs_run_in_one_merge_request_pipeline() {
     let file = yaml("integrations/gitlab/gpuc.gitlab-ci.yml");
@@ -240,7 +252,7 @@ fn jobs_run_in_one_merge_request_pipeline() {
         let Some(rules) = job.get("rules") else {
             continue;
         };
-        // Of its own: the same two, unless trees are not committed; or merge requests alone.
+        // The job's own rules: the common rules, unless trees are not committed, or merge requests only.
         let own = if name == "gpuc-build" {
             let never = json!({"if": "$GPUC_TREE != \"true\"", "when": "never"});
             json!([never, common[0], common[1]])

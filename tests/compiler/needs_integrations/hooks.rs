@@ -36,7 +36,7 @@ fn invalid_commit_is_rejected() {
     };
     fs::create_dir(checkout.join("apps")).unwrap();
     fs::write(&pod, asking("nvidia.com/gpu")).unwrap();
-    // The gpuc that is on the path.
+    // The hooks run the gpuc on the path.
     fs::create_dir(work.path("bin")).unwrap();
     symlink(env!("CARGO_BIN_EXE_gpuc"), work.path("bin/gpuc")).unwrap();
     let python = external_data::path(external_data::PYTHON);
@@ -56,24 +56,30 @@ fn invalid_commit_is_rejected() {
             text + &String::from_utf8_lossy(&output.stderr),
         )
     };
-    let (passed, said) = run(&["validate-manifest", hooks.join(manifest).to_str().unwrap()]);
-    assert!(passed, "{said}");
-    let (passed, said) = run(&["run"]);
-    assert!(passed && said.matches("Passed").count() == 3, "{said}");
+    let (passed, output) = run(&["validate-manifest", hooks.join(manifest).to_str().unwrap()]);
+    assert!(passed, "{output}");
+    let (passed, output) = run(&["run"]);
+    assert!(passed && output.matches("Passed").count() == 3, "{output}");
     fs::write(&pod, asking("nvidia.com/gpus")).unwrap();
-    let (passed, said) = run(&["run"]);
-    assert!(!passed && said.contains("--> apps/pod.yaml:8:"), "{said}");
+    let (passed, output) = run(&["run"]);
+    assert!(
+        !passed && output.contains("--> apps/pod.yaml:8:"),
+        "{output}"
+    );
     fs::write(&pod, asking("nvidia.com/gpu")).unwrap();
     use_unknown_gpu(&checkout);
-    let (passed, said) = run(&["run"]);
+    let (passed, output) = run(&["run"]);
     assert!(
-        !passed && said.contains("--> gpu-cluster.yaml:9:"),
-        "{said}"
+        !passed && output.contains("--> gpu-cluster.yaml:9:"),
+        "{output}"
     );
     make_tree_stale(&checkout);
-    let (passed, said) = run(&["run"]);
-    assert!(!passed && said.contains("stale: clusters/demo/"), "{said}");
-    // A commit that only removes a generated file.
+    let (passed, output) = run(&["run"]);
+    assert!(
+        !passed && output.contains("stale: clusters/demo/"),
+        "{output}"
+    );
+    // A commit that only deletes a generated file.
     work.git(
         &checkout,
         &["checkout", "-q", "HEAD", "--", "gpu-cluster.yaml"],
@@ -81,9 +87,9 @@ fn invalid_commit_is_rejected() {
     work.git(&checkout, &["add", "-A"]);
     work.git(&checkout, &["commit", "-qm", "hooks"]);
     fs::remove_file(checkout.join("clusters/demo/README.md")).unwrap();
-    let (passed, said) = run(&["run"]);
+    let (passed, output) = run(&["run"]);
     assert!(
-        !passed && said.contains("missing: clusters/demo/README.md"),
-        "{said}"
+        !passed && output.contains("missing: clusters/demo/README.md"),
+        "{output}"
     );
 }

@@ -11,7 +11,7 @@ use super::{NODE_MODULES, yaml};
 use crate::external_data;
 use crate::support::repository;
 
-/// The blocks of the documentation that hold this text.
+/// The code blocks of the documentation that contain this text.
 fn examples(text: &str) -> Vec<String> {
     let docs = fs::read_to_string(repository().join("docs/integrations.md")).unwrap();
     let blocks = docs.split("```yaml\n").skip(1);
@@ -26,9 +26,9 @@ fn schema_refuses(arguments: &[&str], file: &Path) -> Option<String> {
         .args(arguments)
         .arg(file);
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(!said.contains("No module named"), "{said}");
-    (!output.status.success()).then(|| said.into_owned())
+    let report = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(!report.contains("No module named"), "{report}");
+    (!output.status.success()).then(|| report.into_owned())
 }
 
 #[test]
@@ -78,12 +78,12 @@ fn files_match_their_schemas() {
         fs::write(&broken, text.replacen(right, wrong, 1)).unwrap();
         assert!(
             schema_refuses(schema, &broken).is_some(),
-            "{wrong} is not found"
+            "the schema accepts {wrong}"
         );
     }
 }
 
-/// The action's steps as a workflow that is called, which has inputs too; actionlint reads no actions.
+/// The action's steps as a reusable workflow, which also has inputs, because actionlint does not read actions.
 fn as_workflow() -> String {
     let action = yaml("action.yml");
     let inputs = action["inputs"].as_object().unwrap().iter();
@@ -122,15 +122,15 @@ process.exit(0);
             .arg(package.join("node.mjs"))
             .arg(&file);
         let output = command.output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
         serde_json::from_slice(&output.stdout).unwrap()
     };
     let workflows = examples("jobs:").into_iter().chain([as_workflow()]);
     for workflow in workflows {
         assert_eq!(lint(&workflow), Vec::<Value>::new(), "{workflow}");
     }
-    // What it must find: a stranger's words in a script, and an input that is not there.
+    // Two errors that actionlint must detect: untrusted input in a script, and an unknown input.
     let steps = as_workflow();
     let script = "bash \"$GITHUB_ACTION_PATH/integrations/github/decide.sh\"";
     assert!(steps.contains(script));
@@ -185,8 +185,8 @@ fn shell_lines_pass_shellcheck() {
             .current_dir(repository())
             .output()
             .unwrap();
-        let said =
+        let report =
             String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        assert!(output.status.success(), "{report}");
     }
 }

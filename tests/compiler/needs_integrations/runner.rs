@@ -10,9 +10,9 @@ use crate::support::repository;
 
 /// The result of a run of the action.
 pub(super) struct ActionResult {
-    /// What all steps printed, in order.
+    /// The output of all steps, in order.
     pub(super) log: String,
-    /// The step that failed, after which none runs.
+    /// The failed step, which is the last step that ran.
     pub(super) failed: Option<String>,
     /// The steps that ran, by name.
     pub(super) steps: Vec<String>,
@@ -64,7 +64,7 @@ pub(super) fn run_action(
     let steps = action["runs"]["steps"].as_array().unwrap();
     let ids = steps.iter().filter_map(|step| step["id"].as_str());
     context.known = ids.map(str::to_owned).collect();
-    let mut ran = ActionResult {
+    let mut result = ActionResult {
         log: String::new(),
         failed: None,
         steps: Vec::new(),
@@ -74,49 +74,49 @@ pub(super) fn run_action(
     };
     for step in steps {
         let name = step["name"].as_str().unwrap();
-        let wanted = step["if"].as_str().is_none_or(|condition| {
+        let is_enabled = step["if"].as_str().is_none_or(|condition| {
             let value = context.evaluate(condition);
             !value.is_empty() && value != "false"
         });
-        if !wanted {
+        if !is_enabled {
             continue;
         }
-        ran.steps.push(name.to_owned());
+        result.steps.push(name.to_owned());
         if step["uses"].is_string() {
             let with = step["with"].as_object().unwrap().iter();
             let with =
                 with.map(|(key, value)| (key.clone(), context.substitute(value.as_str().unwrap())));
-            ran.step_inputs.insert(name.to_owned(), with.collect());
+            result.step_inputs.insert(name.to_owned(), with.collect());
             continue;
         }
-        let (succeeded, outputs) = run_step(work, &context, step, &mut ran);
+        let (succeeded, outputs) = run_step(work, &context, step, &mut result);
         if let Some(id) = step["id"].as_str() {
             context.steps.insert(id.to_owned(), outputs);
         }
         if !succeeded {
-            ran.failed = Some(name.to_owned());
+            result.failed = Some(name.to_owned());
             break;
         }
     }
     for (name, output) in action["outputs"].as_object().unwrap() {
         let value = context.substitute(output["value"].as_str().unwrap());
-        ran.outputs.insert(name.clone(), value);
+        result.outputs.insert(name.clone(), value);
     }
-    assert_no_injected_commands(&ran.log);
-    ran
+    assert_no_injected_commands(&result.log);
+    result
 }
 
-/// Runs a step's script as `shell: bash` does.
+/// Runs a step's script like `shell: bash`.
 fn run_step(
     work: &TestRepository,
     context: &Context,
     step: &Value,
-    ran: &mut ActionResult,
+    result: &mut ActionResult,
 ) -> (bool, BTreeMap<String, String>) {
     let script = step["run"].as_str().unwrap();
     assert!(
         !script.contains("${{"),
-        "a value would be part of the script: {script}"
+        "the script contains an expression: {script}"
     );
     assert_eq!(step["shell"], "bash");
     work.write("temp/script.sh", script);
@@ -137,19 +137,19 @@ fn run_step(
         bash.env(name, context.substitute(value.as_str().unwrap()));
     }
     let output = bash.output().unwrap();
-    ran.log += &String::from_utf8_lossy(&output.stdout);
-    ran.log += &String::from_utf8_lossy(&output.stderr);
-    ran.summary += &fs::read_to_string(work.path("temp/summary")).unwrap();
+    result.log += &String::from_utf8_lossy(&output.stdout);
+    result.log += &String::from_utf8_lossy(&output.stderr);
+    result.summary += &fs::read_to_string(work.path("temp/summary")).unwrap();
     let outputs = work.read("temp/output");
     let outputs = outputs.lines().filter_map(|line| line.split_once('='));
     let outputs = outputs.map(|(key, value)| (key.to_owned(), value.to_owned()));
     (output.status.success(), outputs.collect())
 }
 
-/// Workflow commands that the runner would obey: anything but showing annotations. It takes for a command what
-/// begins with `::`, or has `##[` anywhere, until the word that `stop-commands` gave.
+/// Asserts that the log contains no workflow commands that the runner would execute, except annotations. A command
+/// begins a line with `::`, or contains `##[` anywhere, unless `stop-commands` has disabled commands until its token.
 ///
-/// src/Runner.Common/ActionCommand.cs of actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0
+/// Source: actions/runner@079cdb1d05fe0ec50f8c51de5a4fa51d0eb189b0 src/Runner.Common/ActionCommand.cs
 fn assert_no_injected_commands(log: &str) {
     let mut until: Option<String> = None;
     for line in log.lines() {
@@ -167,25 +167,25 @@ fn assert_no_injected_commands(log: &str) {
         let annotation = ["::error", "::warning", "::notice"];
         let annotation = annotation.iter().any(|begin| line.starts_with(begin));
         let command = line.starts_with("::") || line.contains("##[");
-        assert!(annotation || !command, "the runner would obey: {line}");
+        assert!(annotation || !command, "the runner would execute: {line}");
     }
-    assert_eq!(until, None, "commands stay switched off");
+    assert_eq!(until, None, "commands stay disabled");
 }
 
 impl Context {
-    /// Substitutes the expressions in a text.
+    /// Replaces the expressions in a text with their values.
     fn substitute(&self, text: &str) -> String {
         let mut parts = text.split("${{");
-        let mut whole = parts.next().unwrap().to_owned();
+        let mut result = parts.next().unwrap().to_owned();
         for part in parts {
             let (expression, rest) = part.split_once("}}").unwrap();
-            whole += &self.evaluate(expression);
-            whole += rest;
+            result += &self.evaluate(expression);
+            result += rest;
         }
-        whole
+        result
     }
 
-    /// Evaluates an expression; false becomes the empty string.
+    /// Evaluates an expression. False is the empty string.
     fn evaluate(&self, expression: &str) -> String {
         let expression = expression.trim();
         if let Some((left, right)) = expression.split_once("||") {
@@ -237,7 +237,7 @@ impl Context {
             ["github", "token"] => "token".into(),
             ["runner", "os"] => "Linux".into(),
             ["runner", "arch"] => "X64".into(),
-            _ => panic!("what is {expression}?"),
+            _ => panic!("unsupported expression {expression}"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The SARIF output and SARIF's own schema.
+//! The SARIF output is valid according to SARIF's schema.
 
 use std::fs;
 
@@ -9,15 +9,17 @@ use crate::cli::{GOOD, Workspace};
 use crate::external_data;
 use crate::support::compile_text;
 
-/// Names the schema of SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/>.
+/// The path of the schema of SARIF 2.1.0, <https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/>.
 const SCHEMA: &str = "GPUC_SARIF_SCHEMA";
 
 fn validator() -> jsonschema::Validator {
     let text = fs::read_to_string(external_data::path(SCHEMA)).unwrap();
-    // Of a language's name, which gpuc does not give: a bracket that only JavaScript's expressions take.
-    let odd = "-[a-zA-Z]{2}]?$";
-    assert!(text.contains(odd));
-    let schema: Value = serde_json::from_str(&text.replace(odd, "-[a-zA-Z]{2}$")).unwrap();
+    // The pattern of language codes has an unescaped bracket that is valid only in JavaScript. gpuc writes no language
+    // codes.
+    let javascript_pattern = "-[a-zA-Z]{2}]?$";
+    assert!(text.contains(javascript_pattern));
+    let schema: Value =
+        serde_json::from_str(&text.replace(javascript_pattern, "-[a-zA-Z]{2}$")).unwrap();
     let title = "Static Analysis Results Format (SARIF) Version 2.1.0 JSON Schema";
     assert_eq!(schema["title"], title);
     let options = jsonschema::draft7::options().should_validate_formats(true);
@@ -69,7 +71,7 @@ fn findings_are_valid_sarif() {
     }
     assert!(
         fixes > 3 && related > 50,
-        "{fixes} fixes, {related} with another place"
+        "{fixes} fixes, {related} with related locations"
     );
 }
 
@@ -77,17 +79,17 @@ fn findings_are_valid_sarif() {
 #[ignore = "needs SARIF's schema: see tests/README.md"]
 fn paths_are_relative_to_the_repository() {
     let validator = validator();
-    let place = Workspace::empty();
-    place.write(
+    let workspace = Workspace::empty();
+    workspace.write(
         "a b/ü%[x]/gpu-cluster.yaml",
         &GOOD.replace("model: A30", "model: A31"),
     );
-    place.write("a b/ü%[x]/other.gpu-cluster.yaml", "kind: [\n");
+    workspace.write("a b/ü%[x]/other.gpu-cluster.yaml", "kind: [\n");
     for path in [".", "./a b/../a b/ü%[x]"] {
-        let ran = place
+        let result = workspace
             .run(&["check", "--format", "sarif", path])
             .expect_code(2);
-        let sarif: Value = serde_json::from_str(&ran.stdout).unwrap();
+        let sarif: Value = serde_json::from_str(&result.stdout).unwrap();
         assert_eq!(validation_errors(&validator, &sarif), [""; 0]);
         let results = sarif["runs"][0]["results"].as_array().unwrap();
         let uris: Vec<_> = results
@@ -105,7 +107,7 @@ fn paths_are_relative_to_the_repository() {
             "{uris:?}"
         );
     }
-    // The schema refuses what is not in it.
+    // The schema rejects unknown properties.
     let mut sarif: Value = serde_json::from_str(
         &Workspace::with(GOOD)
             .run(&["check", "--format", "sarif"])

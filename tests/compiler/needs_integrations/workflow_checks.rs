@@ -1,4 +1,4 @@
-//! The safety of the integrations: pins, permissions, and the handling of values.
+//! The safety of the integrations: pinned versions, permissions, and the handling of untrusted values.
 
 use std::fs;
 

@@ -27,7 +27,7 @@ static EXISTING: Case = Case {
     drift,
 };
 
-/// A new cluster in a network that is there.
+/// A new cluster in an existing VPC.
 static EXISTING_NETWORK: Case = Case {
     config: include_str!("aws-network.yaml"),
     before: "",
@@ -36,7 +36,7 @@ static EXISTING_NETWORK: Case = Case {
     drift,
 };
 
-/// Pools that Karpenter makes the nodes of.
+/// Pools whose nodes Karpenter creates.
 static KARPENTER: Case = Case {
     config: include_str!("aws-karpenter.yaml"),
     before: "",
@@ -184,12 +184,12 @@ fn cluster_is_created_once() {
     let reservation = &train["capacityReservation"]["capacityReservationTarget"];
     assert_eq!(reservation["capacityReservationID"], "cr-0123456789abcdef0");
     assert_eq!(eks["nodegroups"]["train"]["capacityType"], "CAPACITY_BLOCK");
-    // eksctl's own device plugin would run next to gpuc's.
+    // eksctl's own device plugin would conflict with gpuc's.
     assert_eq!(state["objects"], json!({}));
     assert_eq!(
         state["contexts"],
         json!({}),
-        "the user's kubeconfig is the user's"
+        "the script changed the user's kubeconfig"
     );
 }
 
@@ -244,7 +244,7 @@ static SHARED: ExternalSettings = ExternalSettings {
         let group = &eks["nodegroups"]["infer"];
         let mut taints = group["taints"].as_array().unwrap().clone();
         taints.sort_by_key(|taint| taint["key"].to_string());
-        // A value that is not there and an empty one are the same.
+        // A missing value is equal to an empty value.
         for taint in &mut taints {
             taint["value"] = json!(taint["value"].as_str().unwrap_or_default());
         }
@@ -282,7 +282,7 @@ static SHARED: ExternalSettings = ExternalSettings {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn foreign_settings_are_unchanged() {
+fn external_settings_are_unchanged() {
     let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
     let gpu = json!({"key": "nvidia.com/gpu", "value": "present", "effect": "NO_SCHEDULE"});
     let template = "k8s.io/cluster-autoscaler/node-template";
@@ -365,7 +365,7 @@ fn everything_is_read_before_changes() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn interruptions_are_survived() {
+fn interrupted_scripts_can_be_rerun() {
     lifecycle::assert_resumable(&RICH);
 }
 
@@ -376,26 +376,27 @@ fn teardown_deletes_what_was_created() {
     lifecycle::assert_teardown(&EXISTING);
 }
 
-/// Machines that Karpenter made are in no node group. They go after nothing makes new ones, and before the cluster.
+/// Karpenter's machines are in no node group. Teardown terminates them after the deletion of Karpenter's stack and
+/// before the cluster.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_deletes_karpenter_nodes() {
-    let stage = KARPENTER.stage_after_first_run();
-    let mut world = stage.state();
+    let environment = KARPENTER.environment_after_first_run();
+    let mut state = environment.state();
     let machine = |cluster: &str, pool: &str| {
         let owner = format!("kubernetes.io/cluster/{cluster}");
         json!({"state": "running", "tags": {owner: "owned", "karpenter.sh/nodepool": pool}})
     };
-    world["eks"]["instances"] = json!({
+    state["eks"]["instances"] = json!({
         "i-1": machine("karp", "infer"), "i-2": machine("karp", "infer"),
         "i-3": machine("karp", "other"), "i-4": machine("another", "infer"),
     });
-    stage.set_state(&world);
-    let run = stage
+    environment.set_state(&state);
+    let run = environment
         .run("teardown.sh", &["--yes", "karp"])
         .expect_success();
     let changes: Vec<_> = run.mutating_calls().into_iter().collect();
-    let said: Vec<_> = changes
+    let steps: Vec<_> = changes
         .iter()
         .map(|call| call.words[..3].join(" "))
         .collect();
@@ -405,8 +406,8 @@ fn teardown_deletes_karpenter_nodes() {
         "eksctl delete nodegroup",
         "eksctl delete cluster",
     ];
-    assert_eq!(said, expected, "{}", run.stderr);
-    let left = &stage.state()["eks"]["instances"];
+    assert_eq!(steps, expected, "{}", run.stderr);
+    let left = &environment.state()["eks"]["instances"];
     for (name, state) in [
         ("i-1", "terminated"),
         ("i-2", "terminated"),
@@ -415,7 +416,7 @@ fn teardown_deletes_karpenter_nodes() {
     ] {
         assert_eq!(left[name]["state"], state, "{name}");
     }
-    let again = stage.run("teardown.sh", &["--yes", "karp"]);
+    let again = environment.run("teardown.sh", &["--yes", "karp"]);
     again.expect_success().expect_no_changes();
 }
 

@@ -262,7 +262,7 @@ static SHARED: ExternalSettings = ExternalSettings {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn foreign_settings_are_unchanged() {
+fn external_settings_are_unchanged() {
     let bill = "a=b 'c' $d\n;e";
     let spot = "kubernetes.azure.com/scalesetpriority";
     let of_spot = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule";
@@ -294,28 +294,28 @@ fn foreign_settings_are_unchanged() {
     external_settings::assert_external_settings_are_kept(&SHARED, &planted, &left);
 }
 
-/// Azure takes tags for one whose names differ by case, and may show the case of the first writer.
+/// Azure treats tags as equal if their names differ only in case, and may return the case of the first write.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn tags_are_case_insensitive() {
-    let stage = RICH.stage_after_first_run();
-    let mut world = stage.state();
-    let tags = world["aks"]["pools"]["infer"]["tags"]
+    let environment = RICH.environment_after_first_run();
+    let mut state = environment.state();
+    let tags = state["aks"]["pools"]["infer"]["tags"]
         .as_object_mut()
         .unwrap();
     for (name, other) in [("owner", "Owner"), ("gpuc-tags", "GPUC-Tags")] {
         let value = tags.remove(name).unwrap();
         tags.insert(other.to_owned(), value);
     }
-    stage.set_state(&world);
-    let run = stage
+    environment.set_state(&state);
+    let run = environment
         .run("pool-infer.sh", &[])
         .expect_success()
         .expect_no_changes();
     assert!(!run.stderr.contains("kept"), "{}", run.stderr);
 }
 
-/// What `az` cannot write back stops the script before that set is written, not after it is lost.
+/// Values that `az` cannot write back stop the script before it overwrites the set.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn unsupported_by_az_stops_the_script() {
@@ -331,13 +331,13 @@ fn unsupported_by_az_stops_the_script() {
             "az cannot write the taint bare:NoSchedule",
         ),
     ] {
-        let stage = RICH.stage_after_first_run();
-        let mut world = stage.state();
-        world["aks"]["pools"]["infer"][set] = theirs;
-        stage.set_state(&world);
-        let run = stage.run("pool-infer.sh", &[]);
+        let environment = RICH.environment_after_first_run();
+        let mut state = environment.state();
+        state["aks"]["pools"]["infer"][set] = theirs;
+        environment.set_state(&state);
+        let run = environment.run("pool-infer.sh", &[]);
         run.expect_refusal(why);
-        assert_eq!(stage.state(), world);
+        assert_eq!(environment.state(), state);
     }
 }
 
@@ -369,7 +369,7 @@ fn everything_is_read_before_changes() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn interruptions_are_survived() {
+fn interrupted_scripts_can_be_rerun() {
     lifecycle::assert_resumable(&RICH);
 }
 

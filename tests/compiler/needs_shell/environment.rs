@@ -1,4 +1,4 @@
-//! The environment for scripts: a tree on disk, real bash and jq, and fakes of the clouds' command lines.
+//! The environment for scripts: a tree on disk, real bash and jq, and fakes of the clouds' CLIs.
 
 use std::fs;
 use std::io::Write;
@@ -14,11 +14,11 @@ use tempfile::TempDir;
 
 use crate::support::{compile_text, repository};
 
-/// A cluster's tree, and the clouds that its scripts talk to.
+/// A cluster's tree and the fake clouds that its scripts use.
 ///
-/// Everything here is as inconvenient as it may be: the tree lies in a folder with blanks and quotes in its name,
-/// scripts run from another one, in a locale where `i` is not the small form of `I`, with a tight umask, and without
-/// the environment of whoever runs the tests.
+/// The environment is as unusual as a user's may be. The folder of the tree has spaces and quotes in its name, and
+/// scripts run in another folder. The locale has a lower-case `I` that is not `i`, and the umask is strict. The
+/// environment variables of the test are removed.
 pub(crate) struct Environment {
     folder: TempDir,
     pub(crate) cluster: Cluster,
@@ -43,7 +43,7 @@ pub(crate) struct FakeCall {
     pub(crate) code: i64,
 }
 
-/// The settings of a run that differ from the default.
+/// The settings of a run that differ from the defaults.
 #[derive(Default)]
 pub(crate) struct RunOptions<'w> {
     /// Additional environment variables.
@@ -53,35 +53,36 @@ pub(crate) struct RunOptions<'w> {
 }
 
 impl Environment {
-    /// The tree of a text that has nothing wrong, and a world in which `before`, a shell script, was run.
+    /// Builds the tree of a file without findings, and runs `before`, a shell script, to create the state of the
+    /// clouds.
     pub(crate) fn new(config: &str, before: &str) -> Self {
         let mut outcome = compile_text(config);
         let text = outcome.text();
         assert!(outcome.findings.is_empty(), "{text}");
         let compilation = outcome.compilations.remove(0);
-        let (tree, _) = compilation.output.expect("what has no findings is built");
-        let stage = Self {
-            folder: TempDir::with_prefix("it's a stage ").unwrap(),
+        let (tree, _) = compilation.output.expect("a file without findings builds");
+        let environment = Self {
+            folder: TempDir::with_prefix("it's a test ").unwrap(),
             cluster: compilation.cluster.unwrap(),
             plan: compilation.plan.unwrap(),
         };
         for (path, file) in tree.files() {
-            let path = stage.tree().join(path);
+            let path = environment.tree().join(path);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, &file.contents).unwrap();
             let mode = if file.executable { 0o755 } else { 0o644 };
             fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
         }
-        fs::create_dir(stage.home_folder()).unwrap();
-        fs::write(stage.state_path(), "").unwrap();
-        // The first call of all makes the state.
+        fs::create_dir(environment.home_folder()).unwrap();
+        fs::write(environment.state_path(), "").unwrap();
+        // The first call of a fake creates the state.
         let before = format!("standin-state get nodes >/dev/null\n{before}");
-        let run = stage.shell(&before, &[], &RunOptions::default());
+        let run = environment.shell(&before, &[], &RunOptions::default());
         assert_eq!(run.code, 0, "{}", run.stderr);
-        stage
+        environment
     }
 
-    /// Runs a script of the tree's `cloud/`.
+    /// Runs a script in the tree's `cloud/`.
     pub(crate) fn run(&self, script: &str, arguments: &[&str]) -> RunResult {
         self.run_with(script, arguments, &RunOptions::default())
     }
@@ -135,8 +136,8 @@ impl Environment {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut child = pipes.spawn().expect("bash runs");
-        // A script that does not read its input has closed it by now.
+        let mut child = pipes.spawn().expect("cannot run bash");
+        // The pipe is closed if the script does not read its input.
         let _ = child.stdin.take().unwrap().write_all(with.input.as_bytes());
         let output = child.wait_with_output().unwrap();
         let run = RunResult {
@@ -147,13 +148,13 @@ impl Environment {
         };
         assert!(
             !run.stderr.contains("stand-in: unsupported") && !run.stderr.contains("Traceback"),
-            "a stand-in does not know this\n{}",
+            "a fake does not support this call\n{}",
             run.stderr
         );
         let stray: Vec<_> = fs::read_dir(self.home_folder()).unwrap().collect();
         assert!(
             stray.is_empty(),
-            "the script left {stray:?} behind\n{}",
+            "the script left {stray:?} in the home folder\n{}",
             run.stderr
         );
         run
@@ -186,11 +187,11 @@ impl Environment {
         fs::write(self.state_path(), state.to_string()).unwrap();
     }
 
-    /// The read-only commands before the first change: identity and observed resources.
+    /// The read-only commands before the first change: those for the identity and for observed resources.
     pub(crate) fn read_commands(&self, script: &str) -> Vec<&plan::Command> {
-        let asked = self.plan.provisioning.identity.iter().map(|it| &it.query);
-        let looked = self.resources(script).map(|it| &it.observation.command);
-        asked.chain(looked).collect()
+        let identity = self.plan.provisioning.identity.iter().map(|it| &it.query);
+        let resources = self.resources(script).map(|it| &it.observation.command);
+        identity.chain(resources).collect()
     }
 
     /// The resources that a script creates and changes.
@@ -200,13 +201,13 @@ impl Environment {
         resources.filter(move |resource| resource.script == script)
     }
 
-    /// Whether a call matches a command. Arguments that are known only at run time match anything.
+    /// Whether a call matches a command. Arguments that are known only at run time match any value.
     pub(crate) fn matches_command(&self, call: &FakeCall, command: &plan::Command) -> bool {
         let cloud = self.tree().join("cloud");
         words_match(&command.0, &call.words, &cloud)
     }
 
-    /// Whether the calls match the commands, in order and without others.
+    /// Whether the calls are exactly these commands, in this order.
     pub(crate) fn match_commands(&self, calls: &[FakeCall], commands: &[&plan::Command]) -> bool {
         let mut pairs = calls.iter().zip(commands);
         calls.len() == commands.len()
@@ -239,12 +240,12 @@ fn words_match(command: &[Argument], words: &[String], cloud: &Path) -> bool {
     let Some((word, more)) = command.split_first() else {
         return words.is_empty();
     };
-    let Some((said, left)) = words.split_first() else {
+    let Some((actual, left)) = words.split_first() else {
         return false;
     };
     let is_it = match word {
-        Argument::Text(text) => text == said,
-        Argument::CloudFile(file) => *said == cloud.join(file).to_str().unwrap(),
+        Argument::Text(text) => text == actual,
+        Argument::CloudFile(file) => *actual == cloud.join(file).to_str().unwrap(),
         Argument::Observed(_) | Argument::ObservedOptional(_) => true,
         Argument::ObservedList(_) => {
             return (1..=words.len()).any(|count| words_match(more, &words[count..], cloud));
@@ -254,7 +255,7 @@ fn words_match(command: &[Argument], words: &[String], cloud: &Path) -> bool {
 }
 
 impl RunResult {
-    /// The calls that change something.
+    /// The calls that change resources.
     pub(crate) fn mutating_calls(&self) -> Vec<&FakeCall> {
         self.calls.iter().filter(|call| call.mutates).collect()
     }
@@ -265,12 +266,12 @@ impl RunResult {
         self
     }
 
-    /// Asserts that the run stopped before any change, with a reason.
+    /// Asserts that the run stopped before any change, and reported the reason.
     pub(crate) fn expect_refusal(self, why: &str) -> Self {
-        assert!(self.code != 0, "it went on\n{}", self.stderr);
+        assert!(self.code != 0, "the script succeeded\n{}", self.stderr);
         assert!(
             self.stderr.contains(why),
-            "not said: {why}\n{}",
+            "not reported: {why}\n{}",
             self.stderr
         );
         self.expect_no_changes()
@@ -284,7 +285,7 @@ impl RunResult {
     }
 }
 
-/// The folder of the Python that runs the stand-ins: the real one, because version managers put slow scripts before it.
+/// The folder of the Python interpreter that runs the fakes, without version managers, whose wrappers are slow.
 fn python_folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {

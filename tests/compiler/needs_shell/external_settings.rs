@@ -1,4 +1,5 @@
-//! Externally managed labels, taints and tags are kept; those that gpuc set and no longer wants are removed.
+//! Externally managed labels, taints and tags are kept. Those that gpuc set and that are no longer in the file are
+//! removed.
 
 use serde_json::{Value, json};
 
@@ -10,75 +11,79 @@ pub(crate) struct ExternalSettings {
     pub(crate) case: &'static Case,
     /// Texts in the file to replace, and their replacements.
     pub(crate) removals: &'static [(&'static str, &'static str)],
-    /// Adds external entries to every set.
+    /// Adds external entries to every set of labels, taints or tags.
     pub(crate) add_external: fn(&mut Value),
-    /// Others change a value of gpuc's in every set, where the change drains no node.
+    /// Changes a value that gpuc set in every set for which the correction drains no node.
     pub(crate) change_own: fn(&mut Value),
-    /// The current sets.
+    /// The current content of the sets.
     pub(crate) observed_sets: fn(&Value) -> Value,
-    /// What a run says of those it keeps.
+    /// The messages about the kept entries.
     pub(crate) retention_messages: &'static [&'static str],
 }
 
-/// The expected sets with external entries, and after the removal from the file.
+/// Asserts the content of the sets with external entries, and after settings are removed from the file.
 pub(crate) fn assert_external_settings_are_kept(
     shared: &ExternalSettings,
     planted: &Value,
     left: &Value,
 ) {
-    let stage = shared.case.stage_after_first_run();
-    modify_state(&stage, shared.add_external);
-    let world = stage.state();
-    assert_eq!((shared.observed_sets)(&world), *planted, "what others add");
+    let environment = shared.case.environment_after_first_run();
+    modify_state(&environment, shared.add_external);
+    let state = environment.state();
+    assert_eq!(
+        (shared.observed_sets)(&state),
+        *planted,
+        "the external entries"
+    );
 
-    let run = stage
+    let run = environment
         .run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
     for kept in shared.retention_messages {
         assert!(
             run.stderr.contains(kept),
-            "not said: {kept}\n{}",
+            "not reported: {kept}\n{}",
             run.stderr
         );
     }
-    assert_eq!(stage.state(), world);
+    assert_eq!(environment.state(), state);
 
-    modify_state(&stage, shared.change_own);
-    assert_ne!((shared.observed_sets)(&stage.state()), *planted);
-    stage.run("apply.sh", &[]).expect_success();
+    modify_state(&environment, shared.change_own);
+    assert_ne!((shared.observed_sets)(&environment.state()), *planted);
+    environment.run("apply.sh", &[]).expect_success();
     assert_eq!(
-        (shared.observed_sets)(&stage.state()),
+        (shared.observed_sets)(&environment.state()),
         *planted,
-        "what is set back"
+        "the corrected sets"
     );
-    stage
+    environment
         .run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
 
-    // The same cloud, and another file.
+    // The same cloud with another file.
     let mut config = shared.case.config.to_owned();
     for (before, after) in shared.removals {
         assert!(config.contains(before), "{before}");
         config = config.replace(before, after);
     }
     let next = Environment::new(&config, "");
-    next.set_state(&stage.state());
+    next.set_state(&environment.state());
     next.run("apply.sh", &["--allow-disruption"])
         .expect_success();
     assert_eq!(
         (shared.observed_sets)(&next.state()),
         *left,
-        "what left the file"
+        "the sets after the removal from the file"
     );
-    let world = next.state();
+    let state = next.state();
     next.run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
-    assert_eq!(next.state(), world);
+    assert_eq!(next.state(), state);
 
-    // Externally set values are not recorded as gpuc's, even under a name that gpuc once used.
+    // External values are not recorded as set by gpuc, even under a name that gpuc set earlier.
     modify_state(&next, shared.add_external);
     next.run("apply.sh", &[])
         .expect_success()
@@ -87,19 +92,19 @@ pub(crate) fn assert_external_settings_are_kept(
     next.run("teardown.sh", &["--yes", name]).expect_success();
 }
 
-fn modify_state(stage: &Environment, how: fn(&mut Value)) {
-    let mut world = stage.state();
-    how(&mut world);
-    stage.set_state(&world);
+fn modify_state(environment: &Environment, how: fn(&mut Value)) {
+    let mut state = environment.state();
+    how(&mut state);
+    environment.set_state(&state);
 }
 
-/// The entries of a map that a test speaks of: none of those that the cloud and its tools add.
-pub(crate) fn without_keys(map: &Value, theirs: &[&str]) -> Value {
+/// The entries of a map without these keys, which the cloud and its tools add.
+pub(crate) fn without_keys(map: &Value, external_keys: &[&str]) -> Value {
     let Some(map) = map.as_object() else {
         return json!({});
     };
     let kept = map.iter();
-    let kept = kept.filter(|(key, _)| !theirs.iter().any(|prefix| key.starts_with(prefix)));
+    let kept = kept.filter(|(key, _)| !external_keys.iter().any(|prefix| key.starts_with(prefix)));
     kept.map(|(key, value)| (key.clone(), value.clone()))
         .collect::<serde_json::Map<_, _>>()
         .into()

@@ -80,7 +80,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
         "resource labels" => {
-            // The mark of `extra`, reckoned apart from gpuc.
+            // `gpuc-labels` records the ownership of `extra`. Its value is computed independently of gpuc.
             cluster["resourceLabels"]["extra"] = json!("label");
             cluster["resourceLabels"]["gpuc-labels"] = json!("yde5di");
         }
@@ -273,7 +273,7 @@ static SHARED: ExternalSettings = ExternalSettings {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn foreign_settings_are_unchanged() {
+fn external_settings_are_unchanged() {
     let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
     let planted = json!({
         "cluster": {"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3", "billing": "x1"},
@@ -345,7 +345,7 @@ fn everything_is_read_before_changes() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn interruptions_are_survived() {
+fn interrupted_scripts_can_be_rerun() {
     lifecycle::assert_resumable(&RICH);
 }
 

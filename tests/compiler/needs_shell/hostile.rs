@@ -1,4 +1,4 @@
-//! Any user text is rejected at its location, or reaches a program unchanged.
+//! Any user text is rejected at its location, or reaches programs unchanged.
 
 use std::collections::BTreeMap;
 
@@ -34,31 +34,32 @@ fn hostile_texts() -> Vec<String> {
     texts
 }
 
-/// Replaces each text below a key of the file, or in the whole file, including label and tag keys, by hostile ones.
-/// Accepted files are applied: no text may be executed, and programs must get exactly the arguments of the plan.
+/// Replaces each text below a key of the file or in the whole file, including label and tag keys, with hostile texts.
+/// If gpuc accepts the file, its scripts run: no text may be executed, and programs must get exactly the arguments in
+/// the plan.
 pub(crate) fn assert_hostile_texts_are_safe(case: &Case, below: Option<&str>) {
     let config: Value = serde_yaml::from_str(case.config).unwrap();
-    let mut places = Vec::new();
-    walk(&config, &mut Vec::new(), &mut places);
-    places.retain(|(path, _)| below.is_none_or(|below| path[0] == below));
-    assert!(places.len() > 8, "{places:?}");
+    let mut locations = Vec::new();
+    walk(&config, &mut Vec::new(), &mut locations);
+    locations.retain(|(path, _)| below.is_none_or(|below| path[0] == below));
+    assert!(locations.len() > 8, "{locations:?}");
     let mut taken: BTreeMap<String, Vec<(TextLocation, String)>> = BTreeMap::new();
     let texts = hostile_texts();
-    for (number, place) in places.iter().enumerate() {
-        // A third of them at each place: all of them together try every text at every kind of place.
+    for (number, location) in locations.iter().enumerate() {
+        // One third of the texts for each location, so that similar locations together get all texts.
         for text in texts.iter().skip(number % 3).step_by(3).cloned() {
-            let Some(changed) = replaced(&config, place, &text) else {
+            let Some(changed) = replaced(&config, location, &text) else {
                 continue;
             };
-            if is_accepted(&changed, place, &text) {
+            if is_accepted(&changed, location, &text) {
                 taken
                     .entry(text.clone())
                     .or_default()
-                    .push((place.clone(), text));
+                    .push((location.clone(), text));
             }
         }
     }
-    // As many at once as go together, so that a few runs try them all.
+    // Each run combines as many texts as possible, because a run takes seconds.
     while let Some((mut changed, renamed)) = next_combined_file(&config, &mut taken) {
         assert_applies(case, &mut changed, &renamed);
     }
@@ -67,7 +68,7 @@ pub(crate) fn assert_hostile_texts_are_safe(case: &Case, below: Option<&str>) {
 /// A path, and whether its last key is replaced instead of the value.
 type TextLocation = (Vec<String>, bool);
 
-fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<TextLocation>) {
+fn walk(value: &Value, path: &mut Vec<String>, locations: &mut Vec<TextLocation>) {
     let children: Vec<(String, &Value)> = match value {
         Value::Object(map) => map
             .iter()
@@ -79,7 +80,7 @@ fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<TextLocation>) {
             .map(|(at, item)| (at.to_string(), item))
             .collect(),
         Value::String(_) => {
-            places.push((path.clone(), false));
+            locations.push((path.clone(), false));
             return;
         }
         _ => return,
@@ -87,9 +88,9 @@ fn walk(value: &Value, path: &mut Vec<String>, places: &mut Vec<TextLocation>) {
     for (key, child) in children {
         path.push(key);
         if value.is_object() {
-            places.push((path.clone(), true));
+            locations.push((path.clone(), true));
         }
-        walk(child, path, places);
+        walk(child, path, locations);
         path.pop();
     }
 }
@@ -118,8 +119,8 @@ fn replaced(config: &Value, (path, is_key): &TextLocation, text: &str) -> Option
     Some(config)
 }
 
-/// Whether gpuc takes the file. If not it says so, and a finding stands at the line of the text or speaks of it.
-fn is_accepted(config: &Value, place: &TextLocation, text: &str) -> bool {
+/// Whether gpuc accepts the file. If not, a finding must point at the line of the text or contain it.
+fn is_accepted(config: &Value, location: &TextLocation, text: &str) -> bool {
     let source = serde_json::to_string_pretty(config).unwrap();
     let outcome = compile_text(&source);
     let errors: Vec<_> = outcome
@@ -132,7 +133,7 @@ fn is_accepted(config: &Value, place: &TextLocation, text: &str) -> bool {
         return true;
     }
     if text.is_empty() {
-        // Nothing is there to point at: it may be the key that lacks its text.
+        // An empty text has no location. The finding may be about its key.
         return false;
     }
     let quoted = serde_json::to_string(text).unwrap();
@@ -143,15 +144,15 @@ fn is_accepted(config: &Value, place: &TextLocation, text: &str) -> bool {
         .map(|(number, _)| number)
         .collect();
     let line_of = |at: u32| source[..at as usize].matches('\n').count();
-    let told = errors.iter().any(|found| {
+    let is_reported = errors.iter().any(|found| {
         let span = found.primary.span;
         let secondary = found.labels.iter().map(|label| label.span);
         let mut spans = secondary.chain([span]);
         spans.any(|span| lines.contains(&line_of(span.start)))
     });
     assert!(
-        told,
-        "{place:?} = {quoted} is refused elsewhere\n{}",
+        is_reported,
+        "no finding about {location:?} = {quoted}\n{}",
         outcome.text()
     );
     false
@@ -160,7 +161,7 @@ fn is_accepted(config: &Value, place: &TextLocation, text: &str) -> bool {
 /// The old and the new text.
 type Replacements = Vec<(String, String)>;
 
-/// A file with as many hostile texts as can be combined, one at each location.
+/// A file with as many hostile texts as possible, at most one at each location.
 fn next_combined_file(
     config: &Value,
     taken: &mut BTreeMap<String, Vec<(TextLocation, String)>>,
@@ -168,27 +169,27 @@ fn next_combined_file(
     let mut changed = config.clone();
     let mut renamed = Replacements::new();
     let mut used: Vec<TextLocation> = Vec::new();
-    for places in taken.values_mut() {
-        places.retain(|(place, text)| {
-            // A key that was replaced is not on the way any more.
-            if used.iter().any(|(other, _)| other == &place.0) {
+    for locations in taken.values_mut() {
+        locations.retain(|(location, text)| {
+            // A path through a replaced key no longer exists.
+            if used.iter().any(|(other, _)| other == &location.0) {
                 return true;
             }
-            let Some(next) = replaced(&changed, place, text) else {
+            let Some(next) = replaced(&changed, location, text) else {
                 return true;
             };
             let outcome = compile_text(&serde_json::to_string_pretty(&next).unwrap());
             if outcome.compilations.iter().any(|one| one.output.is_none()) {
                 return true;
             }
-            if let Some(was) = value_at(&changed, &place.0)
+            if let Some(was) = value_at(&changed, &location.0)
                 .and_then(Value::as_str)
-                .filter(|_| !place.1)
+                .filter(|_| !location.1)
             {
                 renamed.push((was.to_owned(), text.clone()));
             }
             changed = next;
-            used.push(place.clone());
+            used.push(location.clone());
             false
         });
     }
@@ -202,8 +203,8 @@ fn value_at<'v>(value: &'v Value, path: &[String]) -> Option<&'v Value> {
     })
 }
 
-/// The world with other names: what the file says is there must be there under its new name.
-fn rename_in_state(world: &Value, renamed: &Replacements) -> Value {
+/// The state with the new names: existing resources that the file names must exist under their new names.
+fn rename_in_state(state: &Value, renamed: &Replacements) -> Value {
     let new = |text: &String| {
         let parts = text.split('/').map(|part| {
             let found = renamed.iter().find(|(was, _)| was == part);
@@ -211,7 +212,7 @@ fn rename_in_state(world: &Value, renamed: &Replacements) -> Value {
         });
         parts.collect::<Vec<_>>().join("/")
     };
-    match world {
+    match state {
         Value::String(text) => Value::String(new(text)),
         Value::Array(items) => items
             .iter()
@@ -232,16 +233,16 @@ fn assert_applies(case: &Case, config: &mut Value, renamed: &Replacements) {
     let findings = compile_text(&serde_json::to_string_pretty(config).unwrap()).findings;
     let allowed: Vec<_> = findings.iter().map(|found| found.code.id).collect();
     config["allow"] = allowed.into();
-    let stage = Environment::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
-    stage.set_state(&rename_in_state(&stage.state(), renamed));
-    let run = stage.run("apply.sh", &[]).expect_success();
+    let environment = Environment::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
+    environment.set_state(&rename_in_state(&environment.state(), renamed));
+    let run = environment.run("apply.sh", &[]).expect_success();
     assert_no_syntax_error(&run);
-    let resources = stage.plan.provisioning.resources.iter();
+    let resources = environment.plan.provisioning.resources.iter();
     for resource in resources.filter(|it| !it.is_only_deleted()) {
         let called = |command| {
             run.calls
                 .iter()
-                .any(|call| stage.matches_command(call, command))
+                .any(|call| environment.matches_command(call, command))
         };
         assert!(
             called(&resource.observation.command),
@@ -254,26 +255,34 @@ fn assert_applies(case: &Case, config: &mut Value, renamed: &Replacements) {
             assert!(called(command), "{command:#?}\n{:#?}", run.calls);
         }
     }
-    let second = stage
+    let second = environment
         .run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
     assert_no_syntax_error(&second);
-    let world = verify::healthy_state(&stage);
-    stage.set_state(&world);
-    assert_no_syntax_error(&stage.run("verify.sh", &["--no-pods"]).expect_success());
-    let name: &str = &stage.plan.cluster;
-    assert_no_syntax_error(&stage.run("teardown.sh", &["--yes", name]).expect_success());
+    let state = verify::healthy_state(&environment);
+    environment.set_state(&state);
+    assert_no_syntax_error(
+        &environment
+            .run("verify.sh", &["--no-pods"])
+            .expect_success(),
+    );
+    let name: &str = &environment.plan.cluster;
+    assert_no_syntax_error(
+        &environment
+            .run("teardown.sh", &["--yes", name])
+            .expect_success(),
+    );
 }
 
-/// No shell reported a syntax error.
+/// Asserts that no shell reported a syntax error.
 fn assert_no_syntax_error(run: &RunResult) {
-    for words in [
+    for message in [
         "command not found",
         "syntax error",
         "unbound variable",
         "parse error",
     ] {
-        assert!(!run.stderr.contains(words), "{}", run.stderr);
+        assert!(!run.stderr.contains(message), "{}", run.stderr);
     }
 }

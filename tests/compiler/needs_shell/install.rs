@@ -9,16 +9,16 @@ const CHARTS: &str = include_str!("../rich/charts.yaml");
 
 const CONTEXTS: &str = "standin-state set contexts '{\"it is; $HOME\": {}, \"lab\": {}}'";
 
-fn stage() -> Environment {
-    // A context that a shell would take for more than a word.
+fn environment() -> Environment {
+    // The name of the context has special characters of the shell.
     Environment::new(
         &CHARTS.replace("context: lab", "context: \"it is; $HOME\""),
         CONTEXTS,
     )
 }
 
-fn install(stage: &Environment, arguments: &[&str]) -> RunResult {
-    stage.run("../install.sh", arguments)
+fn install(environment: &Environment, arguments: &[&str]) -> RunResult {
+    environment.run("../install.sh", arguments)
 }
 
 /// The step of a call, and whether it installs only the step's CRDs.
@@ -37,7 +37,7 @@ fn find_step<'s>(steps: &'s [Step], call: &FakeCall) -> Option<(&'s str, bool)> 
     };
     let step = steps.iter().find(|step| step.name == name);
     Some((
-        &step.unwrap_or_else(|| panic!("no step is {name}")).name,
+        &step.unwrap_or_else(|| panic!("unknown step {name}")).name,
         kinds,
     ))
 }
@@ -45,8 +45,8 @@ fn find_step<'s>(steps: &'s [Step], call: &FakeCall) -> Option<(&'s str, bool)> 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn steps_are_ordered_and_repeatable() {
-    let stage = stage();
-    let steps = &stage.plan.steps;
+    let environment = environment();
+    let steps = &environment.plan.steps;
     assert!(
         steps
             .iter()
@@ -57,7 +57,7 @@ fn steps_are_ordered_and_repeatable() {
     let mut revisions = 0;
     for _ in 0..2 {
         revisions += 1;
-        let run = install(&stage, &[]).expect_success();
+        let run = install(&environment, &[]).expect_success();
         let called = run.calls.iter().filter_map(|call| find_step(steps, call));
         let brought: Vec<_> = called
             .filter(|(_, kinds)| !kinds)
@@ -72,12 +72,12 @@ fn steps_are_ordered_and_repeatable() {
             };
             let at = call.words.iter().position(|word| word == flag);
             let context = at.map(|at| call.words[at + 1].as_str());
-            // What only reads a chart asks no cluster.
+            // Commands that only read a chart need no cluster.
             let reads = call.words.iter().any(|word| word == "show");
             assert_eq!(context, (!reads).then_some("it is; $HOME"), "{call:?}");
         }
-        let state = stage.state();
-        for release in &stage.plan.releases {
+        let state = environment.state();
+        for release in &environment.plan.releases {
             let key = format!("{}/{}", release.namespace, release.name);
             let held = &state["releases"][&key];
             assert_eq!(held["revision"], revisions, "{key}");
@@ -96,7 +96,7 @@ fn steps_are_ordered_and_repeatable() {
         }
     }
     assert!(
-        stage
+        environment
             .plan
             .releases
             .iter()
@@ -107,12 +107,12 @@ fn steps_are_ordered_and_repeatable() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn crds_are_applied_before_their_chart() {
-    let stage = stage();
-    let run = install(&stage, &[]).expect_success();
+    let environment = environment();
+    let run = install(&environment, &[]).expect_success();
     let calls: Vec<_> = run
         .calls
         .iter()
-        .map(|call| find_step(&stage.plan.steps, call))
+        .map(|call| find_step(&environment.plan.steps, call))
         .collect();
     let mut seen = 0;
     for (at, call) in calls.iter().enumerate() {
@@ -124,27 +124,27 @@ fn crds_are_applied_before_their_chart() {
         }
         assert_eq!(calls[at + 2], Some((*name, false)));
     }
-    assert!(seen > 0, "no chart has a folder of kinds");
+    assert!(seen > 0, "no chart has a folder of CRDs");
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn dry_run_shows_actions_and_calls_nothing() {
-    let stage = stage();
-    let dry = install(&stage, &["--dry-run"]).expect_success();
+    let environment = environment();
+    let dry = install(&environment, &["--dry-run"]).expect_success();
     assert_eq!(dry.calls, []);
     let shown: Vec<_> = dry.out.lines().collect();
-    let run = install(&stage, &[]).expect_success();
+    let run = install(&environment, &[]).expect_success();
     let run: Vec<_> = run
         .stderr
         .lines()
         .filter_map(|line| line.strip_prefix("+ "))
         .collect();
-    // In a dry run what goes through a pipe is one line.
+    // A dry run prints a pipeline as one line.
     let shown = shown.join("\n").replace(" | ", "\n");
     assert_eq!(shown.lines().collect::<Vec<_>>(), run);
     let words = install(
-        &stage,
+        &environment,
         &["--context", "lab", "--timeout", "1h", "--dry-run"],
     )
     .expect_success();
@@ -155,8 +155,8 @@ fn dry_run_shows_actions_and_calls_nothing() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn failure_names_its_step() {
-    let stage = stage();
-    let steps = &stage.plan.steps;
+    let environment = environment();
+    let steps = &environment.plan.steps;
     for (place, failing) in steps.iter().enumerate() {
         let fails = match failing.kind {
             StepKind::Release => format!("helm:--install {}", failing.name),
@@ -166,10 +166,10 @@ fn failure_names_its_step() {
             environment: &[("GPUC_STANDIN_FAIL", &fails)],
             ..RunOptions::default()
         };
-        let run = stage.run_with("../install.sh", &[], &with);
+        let run = environment.run_with("../install.sh", &[], &with);
         assert_ne!(run.code, 0, "{}", failing.name);
-        let said = format!("step {} failed; later steps were not run", failing.name);
-        assert!(run.stderr.contains(&said), "{}", run.stderr);
+        let message = format!("step {} failed; later steps were not run", failing.name);
+        assert!(run.stderr.contains(&message), "{}", run.stderr);
         let later = &steps[place + 1..];
         for call in run.calls.iter().filter_map(|call| find_step(steps, call)) {
             assert!(
@@ -179,12 +179,12 @@ fn failure_names_its_step() {
             );
         }
     }
-    install(&stage, &[]).expect_success();
+    install(&environment, &[]).expect_success();
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn foreign_objects_are_adopted_only_on_request() {
+fn unmanaged_objects_are_adopted_only_on_request() {
     let text = CHARTS;
     let releases = Environment::new(text, "true").plan.releases.clone();
     let foreign = releases
@@ -194,16 +194,16 @@ fn foreign_objects_are_adopted_only_on_request() {
     let setup = format!(
         "standin-state set contexts '{{\"lab\": {{}}}}'; standin-state set foreign '{foreign}'"
     );
-    let stage = Environment::new(text, &setup);
-    let run = install(&stage, &[]);
+    let environment = Environment::new(text, &setup);
+    let run = install(&environment, &[]);
     assert_ne!(run.code, 0);
     assert!(
         run.stderr.contains("invalid ownership metadata"),
         "{}",
         run.stderr
     );
-    install(&stage, &["--take-ownership"]).expect_success();
-    let installed = stage.state()["releases"].as_object().unwrap().len();
+    install(&environment, &["--take-ownership"]).expect_success();
+    let installed = environment.state()["releases"].as_object().unwrap().len();
     assert_eq!(installed, releases.len());
 }
 
@@ -211,24 +211,24 @@ fn foreign_objects_are_adopted_only_on_request() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn cluster_identity_is_checked_first() {
     let text = include_str!("aws.yaml");
-    let stage = Environment::new(text, "standin-state set eks.account 999999999999");
-    let run = install(&stage, &[]);
+    let environment = Environment::new(text, "standin-state set eks.account 999999999999");
+    let run = install(&environment, &[]);
     run.expect_refusal("the AWS account is");
 }
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn invalid_flags_are_rejected() {
-    let stage = stage();
+    let environment = environment();
     for (arguments, why) in [
         (&["--force"][..], "unknown flag: --force"),
         (&["--context"], "--context needs a value"),
         (&["--context", "nowhere"], "does not exist"),
     ] {
-        let run = install(&stage, arguments);
+        let run = install(&environment, arguments);
         assert_ne!(run.code, 0);
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
-    let state: Value = stage.state();
+    let state: Value = environment.state();
     assert_eq!(state["applied"], serde_json::json!([]));
 }

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::environment::{Environment, FakeCall, RunOptions, RunResult};
 
-/// A cloud, as required by these tests.
+/// A cloud and the clusters for its tests.
 pub(crate) struct Case {
     /// A `gpu-cluster.yaml`.
     pub(crate) config: &'static str,
@@ -15,66 +15,66 @@ pub(crate) struct Case {
     pub(crate) before: &'static str,
     /// Shell commands that change the account, project, subscription or context.
     pub(crate) other_account: &'static str,
-    /// The fields that a first run changes on what is there by then.
+    /// The fields that the first run changes on existing resources.
     pub(crate) settled: &'static [&'static str],
-    /// Causes drift in exactly this field; returns whether the field is known.
+    /// Causes drift in exactly this field. Returns false if the field is unknown.
     pub(crate) drift: fn(&mut Value, &Resource, &Field) -> bool,
 }
 
 impl Case {
     /// The environment before the first run.
-    pub(crate) fn stage(&self) -> Environment {
+    pub(crate) fn environment(&self) -> Environment {
         Environment::new(self.config, self.before)
     }
 
     /// The environment after the first run.
-    pub(crate) fn stage_after_first_run(&self) -> Environment {
-        let stage = self.stage();
-        stage.run("apply.sh", &[]).expect_success();
-        stage
+    pub(crate) fn environment_after_first_run(&self) -> Environment {
+        let environment = self.environment();
+        environment.run("apply.sh", &[]).expect_success();
+        environment
     }
 }
 
-/// A dry run changes nothing and shows every command; the first run makes everything, the second nothing. What became
-/// of the world is given back for a closer look.
+/// Asserts that a dry run changes nothing and prints every command, that the first run creates everything, and that the
+/// second run changes nothing. Returns the resulting state.
 pub(crate) fn assert_created_once(case: &Case) -> Value {
-    let stage = case.stage();
-    let before = stage.state();
-    let dry = stage.run("apply.sh", &["--dry-run"]);
+    let environment = case.environment();
+    let before = environment.state();
+    let dry = environment.run("apply.sh", &["--dry-run"]);
     let dry = dry.expect_success().expect_no_changes();
-    assert_eq!(stage.state(), before);
+    assert_eq!(environment.state(), before);
 
-    let first = stage.run("apply.sh", &[]).expect_success();
+    let first = environment.run("apply.sh", &[]).expect_success();
     let lines = |text: &str| -> Vec<String> {
         let lines = text.lines().filter_map(|line| line.strip_prefix("+ "));
         lines.map(str::to_owned).collect()
     };
     let run = lines(&first.stderr);
     let mut shown: Vec<_> = dry.out.lines().collect();
-    // What is shown may be pasted: a shell reads the words that the program got.
-    for (line, words) in run.iter().zip(split_words(&stage, &run)) {
+    // The printed commands can be pasted: a shell parses them into the same arguments.
+    for (line, words) in run.iter().zip(split_words(&environment, &run)) {
         let call = first.calls.iter().find(|call| call.words == words);
         let call = call.unwrap_or_else(|| panic!("{line}"));
         match shown.iter().position(|other| other == line) {
             Some(place) => drop(shown.remove(place)),
-            None => panic!("not shown: {call:?} {line}\n{}", dry.out),
+            None => panic!("not printed: {call:?} {line}\n{}", dry.out),
         }
     }
-    assert!(shown.is_empty(), "never run: {shown:#?}");
-    assert_created_by_plan(case, &stage, &first);
+    assert!(shown.is_empty(), "printed but not run: {shown:#?}");
+    assert_created_by_plan(case, &environment, &first);
 
-    let made = stage.state();
-    let second = stage
+    let made = environment.state();
+    let second = environment
         .run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
-    assert_eq!(stage.state(), made, "{}", second.stderr);
+    assert_eq!(environment.state(), made, "{}", second.stderr);
     made
 }
 
-/// Whether a call is one that a first run may make on what is there by then.
-fn is_settling_call(case: &Case, stage: &Environment, call: &FakeCall) -> bool {
-    let resources = stage.plan.provisioning.resources.iter();
+/// Whether a call changes an existing resource as the first run may.
+fn is_settling_call(case: &Case, environment: &Environment, call: &FakeCall) -> bool {
+    let resources = environment.plan.provisioning.resources.iter();
     let mut fields = resources.flat_map(|resource| &resource.fields);
     fields.any(|field| {
         let is_listed = case.settled.contains(&field.kind.name);
@@ -82,16 +82,16 @@ fn is_settling_call(case: &Case, stage: &Environment, call: &FakeCall) -> bool {
             && field
                 .update
                 .iter()
-                .any(|command| stage.matches_command(call, command))
+                .any(|command| environment.matches_command(call, command))
     })
 }
 
 /// Splits lines of shell into words.
-fn split_words(stage: &Environment, lines: &[String]) -> Vec<Vec<String>> {
+fn split_words(environment: &Environment, lines: &[String]) -> Vec<Vec<String>> {
     let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
     let lines = lines.as_slice();
     let script = r#"for line; do eval "set -- $line"; printf '%s\0' "$@"; printf '\n\0'; done"#;
-    let run = stage
+    let run = environment
         .shell(script, lines, &RunOptions::default())
         .expect_success();
     let mut all = Vec::new();
@@ -106,64 +106,71 @@ fn split_words(stage: &Environment, lines: &[String]) -> Vec<Vec<String>> {
     all
 }
 
-/// Everything that changed something was a command that creates something, as it stands in the plan, byte for byte, but
-/// for what is settled afterwards.
-fn assert_created_by_plan(case: &Case, stage: &Environment, run: &RunResult) {
+/// Asserts that every change was a create command of the plan, byte for byte, except changes of existing resources.
+fn assert_created_by_plan(case: &Case, environment: &Environment, run: &RunResult) {
     for call in run.mutating_calls() {
-        let mut resources = stage.plan.provisioning.resources.iter();
+        let mut resources = environment.plan.provisioning.resources.iter();
         let creates = resources.any(|resource| {
             let mut commands = resource.create.iter();
-            commands.any(|command| stage.matches_command(call, command))
+            commands.any(|command| environment.matches_command(call, command))
         });
-        assert!(creates || is_settling_call(case, stage, call), "{call:#?}");
+        assert!(
+            creates || is_settling_call(case, environment, call),
+            "{call:#?}"
+        );
         assert_eq!(call.code, 0, "{}", run.stderr);
     }
 }
 
-/// A script stops at once if it targets another account.
+/// Asserts that a script stops immediately if it targets another account.
 pub(crate) fn assert_identity_is_checked(case: &Case) {
-    let stage = case.stage_after_first_run();
-    stage
+    let environment = case.environment_after_first_run();
+    environment
         .shell(case.other_account, &[], &RunOptions::default())
         .expect_success();
-    let other = stage.state();
-    let identity = &stage.plan.provisioning.identity;
-    let name: &str = &stage.plan.cluster;
+    let other = environment.state();
+    let identity = &environment.plan.provisioning.identity;
+    let name: &str = &environment.plan.cluster;
     for (script, arguments) in [
         ("apply.sh", vec![]),
         ("apply.sh", vec!["--dry-run", "--allow-disruption"]),
         ("teardown.sh", vec!["--yes", name]),
     ] {
-        let run = stage
+        let run = environment
             .run(script, &arguments)
             .expect_refusal(&identity[0].mismatch_message);
-        // A dry run goes through all scripts; each asks by itself.
+        // A dry run runs all scripts, and each checks the identity.
         let mut calls = run.calls.iter();
-        let only_asks = calls.all(|call| stage.matches_command(call, &identity[0].query));
-        assert!(only_asks && !run.calls.is_empty(), "{:#?}", run.calls);
+        let only_checks_identity =
+            calls.all(|call| environment.matches_command(call, &identity[0].query));
+        assert!(
+            only_checks_identity && !run.calls.is_empty(),
+            "{:#?}",
+            run.calls
+        );
     }
-    assert_eq!(stage.state(), other);
-    // Every script asks, not only the one that calls the others.
-    let scripts: BTreeSet<_> = scripts(&stage);
+    assert_eq!(environment.state(), other);
+    // Every script checks the identity, not only the script that calls the others.
+    let scripts: BTreeSet<_> = scripts(&environment);
     for script in scripts {
-        stage
+        environment
             .run(&script, &[])
             .expect_refusal(&identity[0].mismatch_message);
     }
 }
 
-fn scripts(stage: &Environment) -> BTreeSet<String> {
-    let resources = stage.plan.provisioning.resources.iter();
+fn scripts(environment: &Environment) -> BTreeSet<String> {
+    let resources = environment.plan.provisioning.resources.iter();
     resources
         .map(|resource| format!("{}.sh", resource.script))
         .collect()
 }
 
-/// A failed read of a resource does not count as its absence.
+/// Asserts that a failed read is not treated as the absence of the resource.
 pub(crate) fn assert_outage_is_not_absence(case: &Case) {
-    let stage = case.stage();
+    let environment = case.environment();
     let mut known = BTreeSet::new();
-    let resources = stage.plan.provisioning.resources.iter();
+    let resources = environment.plan.provisioning.resources.iter();
     for resource in resources.filter(|it| !it.is_only_deleted()) {
         let command = texts(&resource.observation.command);
         let outage = format!("{}:{}", command[0], command[1..].join(" "));
@@ -175,7 +182,7 @@ pub(crate) fn assert_outage_is_not_absence(case: &Case) {
             ..RunOptions::default()
         };
         let script = format!("{}.sh", resource.script);
-        let run = stage.run_with(&script, &[], &with);
+        let run = environment.run_with(&script, &[], &with);
         run.expect_refusal("cannot be read: command failed");
     }
 }
@@ -187,37 +194,37 @@ fn texts(command: &plan::Command) -> Vec<&str> {
 fn text(word: &Argument) -> &str {
     match word {
         Argument::Text(text) => text,
-        other => panic!("what is looked at is known beforehand: {other:?}"),
+        other => panic!("read commands must have constant arguments: {other:?}"),
     }
 }
 
-/// Drift of every field of every resource is detected. Mutable fields are corrected, by the commands of that field
-/// only; immutable fields stop the script with the reason.
+/// Asserts that drift of every field of every resource is detected. Mutable fields are corrected with the commands of
+/// the field only. Immutable fields stop the script with the reason.
 pub(crate) fn assert_drift_is_corrected(case: &Case) {
-    let stage = case.stage_after_first_run();
-    let resources = stage.plan.provisioning.resources.iter();
+    let environment = case.environment_after_first_run();
+    let resources = environment.plan.provisioning.resources.iter();
     for resource in resources.filter(|it| !it.is_only_deleted()) {
         let script = format!("{}.sh", resource.script);
-        let looks = stage.read_commands(&resource.script);
-        let (fixed, free): (Vec<_>, Vec<_>) =
+        let reads = environment.read_commands(&resource.script);
+        let (immutable, mutable): (Vec<_>, Vec<_>) =
             resource.fields.iter().partition(|it| it.update.is_empty());
-        assert_stops_on_drift(case, &stage, resource, &fixed, &free);
-        for field in &free {
+        assert_stops_on_drift(case, &environment, resource, &immutable, &mutable);
+        for field in &mutable {
             let about = format!(
                 "{} {}: {}",
                 resource.kind.name, resource.name, field.kind.name
             );
-            drift(case, &stage, resource, &[field]);
+            drift(case, &environment, resource, &[field]);
             let mut arguments = vec![];
             if let Change::NodeRollout { reason } = field.kind.change {
-                stage.run(&script, &[]).expect_refusal(reason);
+                environment.run(&script, &[]).expect_refusal(reason);
                 arguments.push("--allow-disruption");
             }
-            let run = stage.run(&script, &arguments).expect_success();
-            let mut wanted = looks.clone();
-            wanted.extend(&field.update);
+            let run = environment.run(&script, &arguments).expect_success();
+            let mut expected = reads.clone();
+            expected.extend(&field.update);
             assert!(
-                stage.match_commands(&run.calls, &wanted),
+                environment.match_commands(&run.calls, &expected),
                 "{about}\n{}\n{:#?}",
                 run.stderr,
                 run.calls
@@ -228,8 +235,8 @@ pub(crate) fn assert_drift_is_corrected(case: &Case) {
                 run.stderr
             );
         }
-        // The drift of one field is over when that of the next is seen alone; this is for the last.
-        let run = stage
+        // The drift of a field is corrected before the next field is changed. This run is for the last field.
+        let run = environment
             .run(&script, &["--allow-disruption"])
             .expect_success()
             .expect_no_changes();
@@ -237,39 +244,39 @@ pub(crate) fn assert_drift_is_corrected(case: &Case) {
     }
 }
 
-/// Drift of all immutable fields and of a mutable one: every reason is reported, and nothing is changed.
+/// Asserts that with drift of all immutable fields and a mutable one, every reason is reported and nothing is changed.
 fn assert_stops_on_drift(
     case: &Case,
-    stage: &Environment,
+    environment: &Environment,
     resource: &Resource,
-    fixed: &[&Field],
-    free: &[&Field],
+    immutable: &[&Field],
+    mutable: &[&Field],
 ) {
-    if fixed.is_empty() {
+    if immutable.is_empty() {
         return;
     }
-    let before = stage.state();
-    drift(case, stage, resource, fixed);
-    if let Some(field) = free.first() {
-        drift(case, stage, resource, &[field]);
+    let before = environment.state();
+    drift(case, environment, resource, immutable);
+    if let Some(field) = mutable.first() {
+        drift(case, environment, resource, &[field]);
     }
     let script = format!("{}.sh", resource.script);
-    let run = stage.run(&script, &["--allow-disruption"]);
+    let run = environment.run(&script, &["--allow-disruption"]);
     let mut run = run.expect_refusal("immutable: requires replacement");
-    for field in fixed {
+    for field in immutable {
         let name = format!(
             "{} {}: {}: ",
             resource.kind.name, resource.name, field.kind.name
         );
         let Change::Replacement { reason } = field.kind.change else {
-            panic!("{name}: no command changes it, and it is not said to be fixed");
+            panic!("{name}: no command changes the field, and it is not immutable");
         };
         assert!(
             run.stderr.contains(reason),
             "{name}: {reason}\n{}",
             run.stderr
         );
-        // Once when it is found, once when the script stops.
+        // The script reports a field when it finds the drift, and again when it stops.
         assert_eq!(
             run.stderr.matches(&name).count(),
             2,
@@ -277,108 +284,123 @@ fn assert_stops_on_drift(
             run.stderr
         );
     }
-    stage.set_state(&before);
-    // Each of them alone is enough.
-    if let [first, .., last] = fixed {
+    environment.set_state(&before);
+    // A single field stops the script too.
+    if let [first, .., last] = immutable {
         for field in [first, last] {
-            drift(case, stage, resource, &[field]);
-            run = stage.run(&script, &[]).expect_refusal(field.kind.name);
-            stage.set_state(&before);
+            drift(case, environment, resource, &[field]);
+            run = environment
+                .run(&script, &[])
+                .expect_refusal(field.kind.name);
+            environment.set_state(&before);
         }
     }
     drop(run);
 }
 
-/// An immutable difference in the last resource prevents `apply.sh` from changing the first.
+/// Asserts that drift of an immutable field in the last resource prevents `apply.sh` from changing the first.
 pub(crate) fn assert_reads_before_changes(case: &Case) {
-    let stage = case.stage_after_first_run();
-    let resources = &stage.plan.provisioning.resources;
-    let fixed = |resource: &Resource, fixed: bool| {
+    let environment = case.environment_after_first_run();
+    let resources = &environment.plan.provisioning.resources;
+    let immutable = |resource: &Resource, immutable: bool| {
         let mut fields = resource.fields.iter();
-        fields.position(|field| field.update.is_empty() == fixed)
+        fields.position(|field| field.update.is_empty() == immutable)
     };
     let mut first = resources
         .iter()
-        .filter_map(|it| Some((it, fixed(it, false)?)));
+        .filter_map(|it| Some((it, immutable(it, false)?)));
     let mut last = resources
         .iter()
         .rev()
-        .filter_map(|it| Some((it, fixed(it, true)?)));
+        .filter_map(|it| Some((it, immutable(it, true)?)));
     for (resource, place) in [first.next().unwrap(), last.next().unwrap()] {
-        drift(case, &stage, resource, &[&resource.fields[place]]);
+        drift(case, &environment, resource, &[&resource.fields[place]]);
     }
-    let world = stage.state();
+    let state = environment.state();
     for arguments in [vec![], vec!["--allow-disruption"], vec!["--dry-run"]] {
-        let run = stage.run("apply.sh", &arguments);
+        let run = environment.run("apply.sh", &arguments);
         run.expect_refusal("immutable: requires replacement");
     }
-    assert_eq!(stage.state(), world);
+    assert_eq!(environment.state(), state);
 }
 
-fn drift(case: &Case, stage: &Environment, resource: &Resource, fields: &[&Field]) {
-    let mut world = stage.state();
+fn drift(case: &Case, environment: &Environment, resource: &Resource, fields: &[&Field]) {
+    let mut state = environment.state();
     for field in fields {
-        let before = world.clone();
-        let known = (case.drift)(&mut world, resource, field);
+        let before = state.clone();
+        let known = (case.drift)(&mut state, resource, field);
         let about = format!("{}: {}", resource.kind.name, field.kind.name);
         assert!(
             known,
-            "nothing says how {about} drifts: add it to the table of this cloud"
+            "no drift is defined for {about}: add it to the function of this cloud"
         );
-        assert_ne!(world, before, "{about} of {} does not drift", resource.name);
+        assert_ne!(state, before, "{about} of {} does not drift", resource.name);
     }
-    stage.set_state(&world);
+    environment.set_state(&state);
 }
 
-/// A script that is interrupted after any of its changes is completed by the next run.
+/// Asserts that the next run completes a script that was interrupted after any of its changes.
 pub(crate) fn assert_resumable(case: &Case) {
-    let stage = case.stage();
-    let mut deaths = 0;
-    let mut lives = "1";
+    let environment = case.environment();
+    let mut interruptions = 0;
+    let mut changes_before_exit = "1";
     loop {
-        let before = stage.state();
+        let before = environment.state();
         let with = RunOptions {
-            environment: &[("GPUC_STANDIN_DIE_AFTER", lives)],
+            environment: &[("GPUC_STANDIN_DIE_AFTER", changes_before_exit)],
             ..RunOptions::default()
         };
-        let run = stage.run_with("apply.sh", &[], &with);
+        let run = environment.run_with("apply.sh", &[], &with);
         if run.code == 0 {
             break;
         }
-        deaths += 1;
-        assert!(deaths < 40, "it never ends\n{}", run.stderr);
+        interruptions += 1;
+        assert!(
+            interruptions < 40,
+            "the script does not complete\n{}",
+            run.stderr
+        );
         let done = run
             .mutating_calls()
             .into_iter()
             .filter(|call| call.code == 0);
-        assert_eq!(done.count().to_string(), lives, "{}", run.stderr);
-        // Two changes may belong together: what was done of them is done again.
-        lives = if stage.state() == before { "2" } else { "1" };
+        assert_eq!(
+            done.count().to_string(),
+            changes_before_exit,
+            "{}",
+            run.stderr
+        );
+        // If a change had no effect on the state, it belongs to the next change, and the next run repeats it.
+        changes_before_exit = if environment.state() == before {
+            "2"
+        } else {
+            "1"
+        };
     }
-    let whole = case.stage();
-    let changes = whole.run("apply.sh", &[]).expect_success();
+    let uninterrupted = case.environment();
+    let changes = uninterrupted.run("apply.sh", &[]).expect_success();
     assert!(
-        deaths + 1 >= changes.mutating_calls().len(),
-        "{deaths} deaths\n{}",
+        interruptions + 1 >= changes.mutating_calls().len(),
+        "{interruptions} interruptions\n{}",
         changes.stderr
     );
-    stage
+    environment
         .run("apply.sh", &[])
         .expect_success()
         .expect_no_changes();
     assert_eq!(
-        stage.state(),
-        whole.state(),
-        "a life with accidents ends as one without"
+        environment.state(),
+        uninterrupted.state(),
+        "the interrupted runs have another result than a single run"
     );
 }
 
-/// Nothing is deleted without the cluster's name. With it, gpuc's resources are deleted in reverse order; a second run
-/// deletes nothing.
+/// Asserts that nothing is deleted without the cluster's name. With it, gpuc's resources are deleted in reverse order,
+/// and a second run deletes nothing.
 pub(crate) fn assert_teardown(case: &Case) {
-    let stage = case.stage_after_first_run();
-    let made = stage.state();
-    let name: &str = &stage.plan.cluster;
+    let environment = case.environment_after_first_run();
+    let made = environment.state();
+    let name: &str = &environment.plan.cluster;
     for (arguments, input) in [
         (vec![], ""),
         (vec![], "\n"),
@@ -391,39 +413,43 @@ pub(crate) fn assert_teardown(case: &Case) {
             input,
             ..RunOptions::default()
         };
-        let run = stage.run_with("teardown.sh", &arguments, &with);
+        let run = environment.run_with("teardown.sh", &arguments, &with);
         run.expect_refusal("name");
     }
-    let dry = stage.run("teardown.sh", &["--dry-run"]);
+    let dry = environment.run("teardown.sh", &["--dry-run"]);
     let dry = dry.expect_success().expect_no_changes();
-    assert_eq!(stage.state(), made);
+    assert_eq!(environment.state(), made);
 
     let input = format!("{name}\n");
     let with = RunOptions {
         input: &input,
         ..RunOptions::default()
     };
-    let run = stage.run_with("teardown.sh", &[], &with).expect_success();
-    let wanted = deletions(&stage);
+    let run = environment
+        .run_with("teardown.sh", &[], &with)
+        .expect_success();
+    let expected = deletions(&environment);
     let calls: Vec<FakeCall> = run.mutating_calls().into_iter().cloned().collect();
     assert!(
-        stage.match_commands(&calls, &wanted),
-        "{wanted:#?}\n{calls:#?}"
+        environment.match_commands(&calls, &expected),
+        "{expected:#?}\n{calls:#?}"
     );
     assert_eq!(dry.out.lines().count(), calls.len(), "{}", dry.out);
 
-    let gone = stage.state();
-    stage.run("teardown.sh", &["--yes", name]).expect_success();
-    assert_eq!(stage.state(), gone);
+    let after = environment.state();
+    environment
+        .run("teardown.sh", &["--yes", name])
+        .expect_success();
+    assert_eq!(environment.state(), after);
 }
 
 /// The delete commands, in reverse order of the resources.
-fn deletions(stage: &Environment) -> Vec<&plan::Command> {
-    let resources = stage.plan.provisioning.resources.iter().rev();
+fn deletions(environment: &Environment) -> Vec<&plan::Command> {
+    let resources = environment.plan.provisioning.resources.iter().rev();
     resources.flat_map(|resource| &resource.delete).collect()
 }
 
-/// Every field in the tables of a cloud occurs in one of its files, so its drift is tested.
+/// Asserts that every field in the tables of a cloud occurs in one of its files, so that its drift is tested.
 pub(crate) fn assert_all_fields_are_tested(cases: &[&Case]) {
     let stages: Vec<_> = cases
         .iter()
@@ -434,7 +460,7 @@ pub(crate) fn assert_all_fields_are_tested(cases: &[&Case]) {
         for field in kind.fields {
             let resources = stages
                 .iter()
-                .flat_map(|stage| &stage.plan.provisioning.resources);
+                .flat_map(|environment| &environment.plan.provisioning.resources);
             let mut fields = resources.flat_map(|resource| &resource.fields);
             assert!(
                 fields.any(|found| std::ptr::eq(found.kind, field) || found.kind == field),

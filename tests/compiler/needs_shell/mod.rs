@@ -1,4 +1,4 @@
-//! The scripts in real bash with real jq, and fakes of the clouds' command lines (`tests/standins/README.md`).
+//! The scripts, run with real bash and jq and with fakes of the clouds' CLIs (`tests/standins/README.md`).
 
 mod aws;
 mod azure;
@@ -15,7 +15,7 @@ use std::fs;
 
 use crate::support::{compile_text, repository};
 
-/// The clusters whose scripts run, by the names of their files.
+/// The clusters whose scripts run, by file name.
 pub(crate) fn clusters() -> Vec<(String, String)> {
     let folder = repository().join("tests/compiler/needs_shell");
     let paths = fs::read_dir(folder)
@@ -34,15 +34,15 @@ pub(crate) fn clusters() -> Vec<(String, String)> {
     clusters
 }
 
-/// A stage takes only what has no findings. The stages are ignored until chosen: this is not, so that a new finding is
-/// met where it was made.
+/// An environment requires a cluster without findings. This test is not ignored, so that a default run detects a new
+/// finding.
 #[test]
 fn clusters_have_no_findings() {
     let clusters = clusters();
     assert!(!clusters.is_empty());
     for (name, text) in clusters {
         let outcome = compile_text(&text);
-        let said = outcome.text();
-        assert!(outcome.findings.is_empty(), "{name}.yaml\n{said}");
+        let findings = outcome.text();
+        assert!(outcome.findings.is_empty(), "{name}.yaml\n{findings}");
     }
 }

@@ -85,7 +85,7 @@ fn wrong_cluster_is_unchanged() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
-fn interruptions_are_survived() {
+fn interrupted_scripts_can_be_rerun() {
     lifecycle::assert_resumable(&RICH);
 }
 

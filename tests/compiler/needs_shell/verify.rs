@@ -1,83 +1,94 @@
-//! `verify.sh` detects what is healthy and what is not.
+//! `verify.sh` distinguishes healthy from unhealthy clusters.
 
 use std::collections::BTreeMap;
 
 use gpuc_model::plan::Expectation;
 use gpuc_schema::node_config::STARTUP_TAINT;
+use gpuc_syntax::diag::phrases::pluralize;
 use serde_json::{Value, json};
 
 use super::environment::Environment;
 use super::lifecycle::Case;
 
-/// A healthy cluster passes, with and without pods; each fault fails with its reason.
+/// Asserts that a healthy cluster passes, with and without pods, and that each fault fails with its reason.
 pub(crate) fn assert_health_is_verified(case: &Case) {
-    let stage = case.stage_after_first_run();
-    let healthy = healthy_state(&stage);
-    stage.set_state(&healthy);
-    stage
+    let environment = case.environment_after_first_run();
+    let healthy = healthy_state(&environment);
+    environment.set_state(&healthy);
+    environment
         .run("verify.sh", &["--no-pods"])
         .expect_success()
         .expect_no_changes();
-    assert_gpu_test_runs(&stage);
+    assert_gpu_test_runs(&environment);
     assert_eq!(
-        pods(&stage.state()),
+        pods(&environment.state()),
         pods(&healthy),
-        "no pod is left behind"
+        "a test pod remains"
     );
 
-    let expectations = &stage.plan.expectations;
-    let first = |expectation: &Expectation| node_names(&stage.state(), expectation)[0].clone();
+    let expectations = &environment.plan.expectations;
+    let first =
+        |expectation: &Expectation| node_names(&environment.state(), expectation)[0].clone();
     let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
 
-    assert_node_faults_are_found(&stage, &healthy, &firsts);
-    assert_missing_devices_are_found(&stage, &healthy, &firsts);
-    assert_daemon_set_faults_are_found(&stage, &healthy);
+    assert_node_faults_are_found(&environment, &healthy, &firsts);
+    assert_missing_devices_are_found(&environment, &healthy, &firsts);
+    assert_daemon_set_faults_are_found(&environment, &healthy);
 }
 
 /// Each pool, with the name of one of its nodes.
 type FirstNodes<'e> = [(&'e Expectation, String)];
 
-fn assert_node_faults_are_found(stage: &Environment, healthy: &Value, firsts: &FirstNodes<'_>) {
-    let mut told = Vec::new();
-    let mut world = healthy.clone();
+fn assert_node_faults_are_found(
+    environment: &Environment,
+    healthy: &Value,
+    firsts: &FirstNodes<'_>,
+) {
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
     for (expectation, name) in firsts {
-        let (pool, fewest) = (&expectation.pool, expectation.min_nodes);
-        if fewest > 0 {
-            let left = fewest - 1;
-            told.push(format!(
-                "pool {pool}: {left} nodes ready, expected at least {fewest}"
+        let (pool, min) = (&expectation.pool, expectation.min_nodes);
+        if min > 0 {
+            let left = min - 1;
+            messages.push(format!(
+                "pool {pool}: {} ready, expected at least {min}",
+                pluralize(left, "node")
             ));
-            world["nodes"].as_object_mut().unwrap().remove(name);
+            state["nodes"].as_object_mut().unwrap().remove(name);
         }
     }
-    assert_fails_with(stage, &world, &told);
+    assert_fails_with(environment, &state, &messages);
 
-    let mut told = Vec::new();
-    let mut world = healthy.clone();
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
     for (expectation, name) in firsts {
-        told.push(format!("pool {}: ", expectation.pool));
+        messages.push(format!("pool {}: ", expectation.pool));
         let conditions = json!([{"type": "Ready", "status": "Unknown"}]);
-        world["nodes"][name]["status"]["conditions"] = conditions;
+        state["nodes"][name]["status"]["conditions"] = conditions;
     }
-    assert_fails_with(stage, &world, &told);
+    assert_fails_with(environment, &state, &messages);
 
-    // Whose GPUs are still to be cut takes no pods, however ready the kubelet is.
-    let mut told = Vec::new();
-    let mut world = healthy.clone();
+    // A node whose GPUs are not partitioned yet accepts no pods, although the kubelet is ready.
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
     for (expectation, name) in firsts {
         let pool = &expectation.pool;
-        told.push(format!(
+        messages.push(format!(
             "pool {pool}: gpuc-runtime has not partitioned the GPUs of {name} yet; their"
         ));
         let taint = json!({"key": STARTUP_TAINT, "value": "starting", "effect": "NoSchedule"});
-        world["nodes"][name]["spec"]["taints"] = json!([taint]);
+        state["nodes"][name]["spec"]["taints"] = json!([taint]);
     }
-    assert_fails_with(stage, &world, &told);
+    assert_fails_with(environment, &state, &messages);
 }
 
-fn assert_missing_devices_are_found(stage: &Environment, healthy: &Value, firsts: &FirstNodes<'_>) {
-    let mut told = Vec::new();
-    let mut world = healthy.clone();
+fn assert_missing_devices_are_found(
+    environment: &Environment,
+    healthy: &Value,
+    firsts: &FirstNodes<'_>,
+) {
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
     for (expectation, name) in firsts {
         let pool = &expectation.pool;
         let some = expectation
@@ -86,41 +97,42 @@ fn assert_missing_devices_are_found(stage: &Environment, healthy: &Value, firsts
             .filter(|(_, count)| **count > 0);
         for (resource, count) in some {
             let has = count - 1;
-            told.push(format!(
+            messages.push(format!(
                 "pool {pool}: expected {count} {resource} per node: {name} has {has}"
             ));
-            world["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
+            state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
         }
     }
-    assert_fails_with(stage, &world, &told);
+    assert_fails_with(environment, &state, &messages);
 
-    let mut told = Vec::new();
-    let mut world = healthy.clone();
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
     for (expectation, name) in firsts {
         for devices in &expectation.devices {
             let (class, count, has) = (&devices.class, devices.per_node, devices.per_node - 1);
-            told.push(format!(
-                "pool {}: expected {count} devices of class {class} per node: {name} has {has}",
-                expectation.pool
+            messages.push(format!(
+                "pool {}: expected {} of class {class} per node: {name} has {has}",
+                expectation.pool,
+                pluralize(count, "device")
             ));
-            let slice = &mut world["objects"][format!("resourceslice//{name}")];
+            let slice = &mut state["objects"][format!("resourceslice//{name}")];
             slice["spec"]["devices"].as_array_mut().unwrap().pop();
         }
     }
-    if !told.is_empty() {
-        assert_fails_with(stage, &world, &told);
+    if !messages.is_empty() {
+        assert_fails_with(environment, &state, &messages);
     }
 }
 
-fn assert_daemon_set_faults_are_found(stage: &Environment, healthy: &Value) {
-    let expectations = &stage.plan.expectations;
+fn assert_daemon_set_faults_are_found(environment: &Environment, healthy: &Value) {
+    let expectations = &environment.plan.expectations;
     let status = |seen: u32, desired: u32, updated: u32, ready: u32| {
         json!({
             "observedGeneration": seen, "desiredNumberScheduled": desired, "updatedNumberScheduled": updated,
             "numberReady": ready,
         })
     };
-    for (status, ails) in [
+    for (status, failure) in [
         (status(3, 0, 0, 0), ": 0 desired pods"),
         (status(3, 2, 2, 1), ": ready on 1 of 2 nodes"),
         (status(3, 2, 1, 2), ": updated on 1 of 2 nodes"),
@@ -130,10 +142,10 @@ fn assert_daemon_set_faults_are_found(stage: &Environment, healthy: &Value) {
         ),
         (Value::Null, " not found"),
     ] {
-        let mut told = Vec::new();
-        let mut world = healthy.clone();
+        let mut messages = Vec::new();
+        let mut state = healthy.clone();
         for (namespace, name) in expectations.iter().flat_map(|it| &it.daemon_sets) {
-            let objects = world["objects"].as_object_mut().unwrap();
+            let objects = state["objects"].as_object_mut().unwrap();
             let mut object = objects
                 .remove(&format!("daemonset/{namespace}/{name}"))
                 .unwrap();
@@ -141,21 +153,21 @@ fn assert_daemon_set_faults_are_found(stage: &Environment, healthy: &Value) {
                 object["status"] = status.clone();
                 objects.insert(format!("daemonset/{namespace}/{name}"), object);
             }
-            told.push(format!("DaemonSet {namespace}/{name}{ails}"));
+            messages.push(format!("DaemonSet {namespace}/{name}{failure}"));
         }
-        assert_fails_with(stage, &world, &told);
+        assert_fails_with(environment, &state, &messages);
     }
 }
 
-fn assert_gpu_test_runs(stage: &Environment) {
+fn assert_gpu_test_runs(environment: &Environment) {
     let arguments = [
         "--image",
         "nvcr.io/nvidia/cuda:13.0.0-base-ubuntu24.04",
         "--timeout",
         "4",
     ];
-    let run = stage.run("verify.sh", &arguments).expect_success();
-    for expectation in &stage.plan.expectations {
+    let run = environment.run("verify.sh", &arguments).expect_success();
+    for expectation in &environment.plan.expectations {
         for (resource, count) in &expectation.allocatable {
             let sees = format!(
                 "pool {}: a pod with one {resource} sees GPU 0",
@@ -178,7 +190,7 @@ fn assert_gpu_test_runs(stage: &Environment) {
     }
 }
 
-/// What the driver for claims describes of a node: what is wanted, and what only looks like it.
+/// The ResourceSlice of a DRA driver: the expected devices, and devices of other types.
 fn resource_slices(node: &str, expectation: &Expectation) -> Value {
     let device = |kind: &str, profile: Option<&str>| {
         let mut device = json!({"attributes": {"type": {"string": kind}}});
@@ -187,12 +199,12 @@ fn resource_slices(node: &str, expectation: &Expectation) -> Value {
         }
         device
     };
-    let wanted = expectation.devices.iter().flat_map(|devices| {
+    let expected = expectation.devices.iter().flat_map(|devices| {
         let one = device(devices.kind, devices.profile);
         (0..devices.per_node).map(move |_| one.clone())
     });
     let others = [device("vfio", None), device("mig", Some("other"))];
-    let devices: Vec<_> = others.into_iter().chain(wanted).collect();
+    let devices: Vec<_> = others.into_iter().chain(expected).collect();
     json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": node},
         "spec": {"driver": expectation.devices[0].driver, "nodeName": node, "devices": devices,
@@ -200,31 +212,32 @@ fn resource_slices(node: &str, expectation: &Expectation) -> Value {
     })
 }
 
-fn assert_fails_with(stage: &Environment, world: &Value, told: &[String]) {
-    assert!(!told.is_empty());
-    stage.set_state(world);
-    let run = stage.run("verify.sh", &["--no-pods"]);
-    assert_eq!(run.code, 1, "{told:#?}\n{}", run.stderr);
-    for why in told {
+fn assert_fails_with(environment: &Environment, state: &Value, messages: &[String]) {
+    assert!(!messages.is_empty());
+    environment.set_state(state);
+    let run = environment.run("verify.sh", &["--no-pods"]);
+    assert_eq!(run.code, 1, "{messages:#?}\n{}", run.stderr);
+    for why in messages {
         let mut lines = run.stderr.lines();
-        let is_told = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
-        assert!(is_told, "not told: {why}\n{}", run.stderr);
+        let is_reported = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
+        assert!(is_reported, "not reported: {why}\n{}", run.stderr);
     }
     run.expect_no_changes();
 }
 
-/// The state with the nodes that every pool has at least, one more for those that may have none, and what serves them.
-pub(crate) fn healthy_state(stage: &Environment) -> Value {
-    let mut world = stage.state();
+/// The state in which every pool has its minimum number of nodes, or one if the minimum is 0, and in which the
+/// DaemonSets for the nodes run.
+pub(crate) fn healthy_state(environment: &Environment) -> Value {
+    let mut state = environment.state();
     let mut served: BTreeMap<String, u32> = BTreeMap::new();
-    for expectation in &stage.plan.expectations {
-        let names = node_names(&world, expectation);
+    for expectation in &environment.plan.expectations {
+        let names = node_names(&state, expectation);
         let count = u32::try_from(names.len()).unwrap();
         for name in names {
-            let there = world["nodes"][&name].clone();
-            world["nodes"][&name] = node(stage, expectation, &name, &there);
+            let there = state["nodes"][&name].clone();
+            state["nodes"][&name] = node(environment, expectation, &name, &there);
             if !expectation.devices.is_empty() {
-                world["objects"][format!("resourceslice//{name}")] =
+                state["objects"][format!("resourceslice//{name}")] =
                     resource_slices(&name, expectation);
             }
         }
@@ -234,7 +247,7 @@ pub(crate) fn healthy_state(stage: &Environment) -> Value {
     }
     for (path, count) in served {
         let (namespace, name) = path.split_once('/').unwrap();
-        world["objects"][format!("daemonset/{path}")] = json!({
+        state["objects"][format!("daemonset/{path}")] = json!({
             "apiVersion": "apps/v1", "kind": "DaemonSet",
             "metadata": {"name": name, "namespace": namespace, "generation": 3},
             "status": {
@@ -243,17 +256,17 @@ pub(crate) fn healthy_state(stage: &Environment) -> Value {
             },
         });
     }
-    world
+    state
 }
 
-/// The nodes of a pool: those that are there, else as many as it has at least, and one if it may have none.
-fn node_names(world: &Value, expectation: &Expectation) -> Vec<String> {
+/// The names of the nodes of a pool: those that exist, or as many as its minimum, but at least one.
+fn node_names(state: &Value, expectation: &Expectation) -> Vec<String> {
     let selector = &expectation.selector;
     let fits = |node: &Value| {
         let labels = &node["metadata"]["labels"];
         selector.iter().all(|(key, value)| labels[key] == **value)
     };
-    let nodes = world["nodes"].as_object().unwrap().iter();
+    let nodes = state["nodes"].as_object().unwrap().iter();
     let there: Vec<_> = nodes
         .filter(|(_, node)| fits(node))
         .map(|(name, _)| name.clone())
@@ -266,9 +279,9 @@ fn node_names(world: &Value, expectation: &Expectation) -> Vec<String> {
         .collect()
 }
 
-/// A node of a pool. What it has already stays: two pools may share a node that others made.
-fn node(stage: &Environment, expectation: &Expectation, name: &str, there: &Value) -> Value {
-    let pool = stage.cluster.pool(&expectation.pool).unwrap();
+/// A node of a pool. Existing labels are kept, because two pools may select the same externally created node.
+fn node(environment: &Environment, expectation: &Expectation, name: &str, there: &Value) -> Value {
+    let pool = environment.cluster.pool(&expectation.pool).unwrap();
     let mut labels: BTreeMap<&str, &str> = BTreeMap::new();
     labels.extend(pool.labels.iter().map(|label| (&*label.key, &*label.value)));
     labels.extend(
@@ -307,7 +320,7 @@ fn node(stage: &Environment, expectation: &Expectation, name: &str, there: &Valu
     })
 }
 
-fn pods(world: &Value) -> Vec<&String> {
-    let objects = world["objects"].as_object().unwrap().keys();
+fn pods(state: &Value) -> Vec<&String> {
+    let objects = state["objects"].as_object().unwrap().keys();
     objects.filter(|key| key.starts_with("pod/")).collect()
 }

@@ -1,4 +1,4 @@
-//! Kubernetes' types and enumerations, compared with the definitions that Kubernetes publishes.
+//! The types and enumerations of Kubernetes, compared with the definitions that Kubernetes publishes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -13,7 +13,7 @@ use crate::support::{expect_file, repository};
 
 pub(super) const FILE: &str = "compiler/crates/kubernetes/src/api_server/types/kubernetes.types";
 
-/// The objects that are compared completely.
+/// The objects whose types are compared completely.
 const ROOTS: &[&str] = &[
     "apps.v1.DaemonSet",
     "apps.v1.Deployment",
@@ -46,13 +46,14 @@ const ROOTS: &[&str] = &[
     "storage.v1.StorageClass",
 ];
 
-/// A version that has types of the same names as a newer one: it keeps them apart by its own.
+/// An API version that has types with the same names as a newer version. The file prefixes their names with the
+/// version.
 const OLDER_PREFIX: &str = "io.k8s.api.autoscaling.v1.";
 
 fn definitions() -> Value {
     let text = external_data::text(UPSTREAM, "kubernetes/_definitions.json");
-    let mut whole: Value = serde_json::from_str(&text).unwrap();
-    whole["$defs"].take()
+    let mut definitions: Value = serde_json::from_str(&text).unwrap();
+    definitions["$defs"].take()
 }
 
 fn short_name(name: &str) -> &str {
@@ -64,7 +65,7 @@ fn short_name(name: &str) -> &str {
     own
 }
 
-/// The notation of a field's type in the file; adds referenced types to `to_do`.
+/// The notation of a field's type in the file. Referenced types are added to `to_do`.
 fn field_type(schema: &Value, to_do: &mut Vec<String>) -> String {
     if let Some(name) = schema["$ref"].as_str() {
         let name = name.rsplit('/').next().unwrap();
@@ -116,7 +117,7 @@ fn types_match_kubernetes() {
             .unwrap_or_default();
         let mut text = String::new();
         for (field, schema) in definition["properties"].as_object().into_iter().flatten() {
-            // What the API server writes itself is not looked at.
+            // Users do not set the status, so that its type is not compared.
             let holds = if field == "status" {
                 "any".to_owned()
             } else {
@@ -161,10 +162,10 @@ pub(super) fn known_fields(file: &str) -> BTreeMap<&str, BTreeSet<&str>> {
     types
 }
 
-/// The types are the newest version's: whatever an older one has besides is known too, and nothing else.
+/// The types are those of the newest version. `REMOVED_FIELDS` has the fields of older versions.
 #[test]
 #[ignore = "needs GPUC_PYTHON"]
-fn removed_fields_are_known() {
+fn removed_fields_are_listed() {
     let file = std::fs::read_to_string(repository().join(FILE)).unwrap();
     let types = known_fields(&file);
     let versions = SUPPORTED.start().0..=SUPPORTED.end().0;
@@ -172,7 +173,7 @@ fn removed_fields_are_known() {
     let python = external_data::path(PYTHON);
     let input = json!({"versions": versions});
     let answer = external_data::python(python.to_str().unwrap(), "kubernetes_fields.py", &input);
-    let mut gone = BTreeSet::new();
+    let mut removed = BTreeSet::new();
     for it in answer.as_array().unwrap() {
         let name = it["type"].as_str().unwrap();
         let Some(known) = types.get(name) else {
@@ -180,13 +181,13 @@ fn removed_fields_are_known() {
         };
         let fields = it["fields"].as_array().unwrap().iter();
         let fields = fields.map(|field| field.as_str().unwrap());
-        gone.extend(
+        removed.extend(
             fields
                 .filter(|field| !known.contains(field))
                 .map(|field| (name, field)),
         );
     }
-    assert_eq!(gone, REMOVED_FIELDS.iter().copied().collect());
+    assert_eq!(removed, REMOVED_FIELDS.iter().copied().collect());
 }
 
 /// The scopes of a ResourceQuota.
@@ -200,7 +201,8 @@ const SCOPES: &[&str] = &[
     "VolumeAttributesClass",
 ];
 
-/// Words that a description does not say, as constants of `pkg/apis/core/types.go` and its like do (from memory).
+/// Values that are missing from a description, as in constants of `pkg/apis/core/types.go` and similar files (from
+/// memory).
 const UNDOCUMENTED_VALUES: &[(&str, &str, &[&str])] = &[
     ("Container", "restartPolicy", &["OnFailure", "Never"]),
     (
@@ -269,7 +271,7 @@ const UNDOCUMENTED_VALUES: &[(&str, &str, &[&str])] = &[
     ),
 ];
 
-/// The phrases with which descriptions begin a complete list of values.
+/// The phrases that begin a complete list of values in a description.
 const LIST_PHRASES: &[&str] = &[
     "One of ",
     "Valid values are ",
@@ -316,10 +318,15 @@ fn enum_values_match_the_descriptions() {
             let own = own.iter().any(|group| **key == format!("{group}.{name}"));
             own || **key == format!("io.k8s.apimachinery.pkg.apis.meta.v1.{name}")
         });
-        let mut said = own.map(|(_, it)| it["properties"][field]["description"].as_str().unwrap());
-        let said = said.next().unwrap_or_else(|| panic!("{name} is no type"));
-        let all: BTreeSet<_> = said.split(|c: char| !c.is_ascii_alphanumeric()).collect();
-        let unsaid: Vec<_> = words
+        let mut description =
+            own.map(|(_, it)| it["properties"][field]["description"].as_str().unwrap());
+        let description = description
+            .next()
+            .unwrap_or_else(|| panic!("unknown type {name}"));
+        let all: BTreeSet<_> = description
+            .split(|c: char| !c.is_ascii_alphanumeric())
+            .collect();
+        let undocumented: Vec<_> = words
             .iter()
             .copied()
             .filter(|word| !all.contains(word))
@@ -327,13 +334,13 @@ fn enum_values_match_the_descriptions() {
         let known = UNDOCUMENTED_VALUES
             .iter()
             .find(|it| (it.0, it.1) == (*name, *field));
-        if unsaid != known.map_or(&[][..], |it| it.2) {
+        if undocumented != known.map_or(&[][..], |it| it.2) {
             wrong.push(format!(
-                "{name}.{field} has {unsaid:?}, of which `{said}` does not speak"
+                "{name}.{field} has {undocumented:?}, which `{description}` does not mention"
             ));
         }
         for list in LIST_PHRASES {
-            let Some((_, list)) = said.split_once(list) else {
+            let Some((_, list)) = description.split_once(list) else {
                 continue;
             };
             let more: Vec<_> = listed_values(list)
@@ -342,7 +349,7 @@ fn enum_values_match_the_descriptions() {
                 .collect();
             lists += listed_values(list).len();
             if !more.is_empty() {
-                wrong.push(format!("{name}.{field} lacks {more:?}: `{said}`"));
+                wrong.push(format!("{name}.{field} lacks {more:?}: `{description}`"));
             }
         }
     }

@@ -29,11 +29,11 @@ const INTENTIONAL_DIFFERENCES: &[(&str, &str, &str)] = &[
     (
         "p6e-gb200.36xlarge",
         "family",
-        "EC2 calls the family by all that stands before the dot",
+        "EC2's family name is everything before the dot",
     ),
 ];
 
-/// Every field in which rows of the same name differ, and every row that only one side has.
+/// Every field that differs between rows with the same name, and every row that only one side has.
 fn differences(ours: &Rows, theirs: &Rows) -> Vec<String> {
     let mut wrong = Vec::new();
     let names: BTreeSet<_> = ours.keys().chain(theirs.keys()).collect();
@@ -67,7 +67,7 @@ fn differences(ours: &Rows, theirs: &Rows) -> Vec<String> {
     wrong
 }
 
-/// The rows of a list by a key of theirs, and of each the columns wanted; a column that a row lacks is null.
+/// The rows of a list by the value of `key`, each with these columns. A missing column is null.
 fn rows(list: &Value, key: &str, columns: &[&str]) -> Rows {
     let list = list.as_array().unwrap().iter();
     let row = |row: &Value| {
@@ -79,7 +79,7 @@ fn rows(list: &Value, key: &str, columns: &[&str]) -> Rows {
     list.map(row).collect()
 }
 
-/// The columns that all clouds have, with the names of the tables of facts.
+/// The columns that all clouds have, under their names in the tables of facts.
 fn common_columns(machine: &Machine) -> Value {
     let gpus = &machine.gpus;
     json!({
@@ -95,7 +95,7 @@ const COMMON: &[&str] = &["vcpu", "memory_mib", "arch", "gpu_model", "gpu_count"
 
 fn merge_row(mut row: Value, more: Value) -> Value {
     let Value::Object(more) = more else {
-        panic!("a row is a mapping");
+        panic!("a row must be a mapping");
     };
     row.as_object_mut().unwrap().extend(more);
     row
@@ -123,7 +123,7 @@ fn status(status: Status) -> &'static str {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn ec2_instances() {
+fn ec2_instances_match_the_facts() {
     let columns = [
         "family",
         "gpu_memory_mib",
@@ -168,7 +168,7 @@ fn ec2_instances() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn compute_engine_machines() {
+fn compute_engine_machines_match_the_facts() {
     let columns = [
         "family",
         "accelerator",
@@ -199,7 +199,7 @@ fn compute_engine_machines() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn compute_engine_attached_gpus() {
+fn compute_engine_attached_gpus_match_the_facts() {
     let facts = external_data::json(FACTS, "gcp_machines.json");
     let columns = ["vcpu", "memory_mib", "deprecated"];
     let theirs = rows(&facts["n1_machines"], "type", &columns);
@@ -235,10 +235,10 @@ fn compute_engine_attached_gpus() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn gke_partitions_and_zones() {
+fn gke_partitions_and_zones_match_the_facts() {
     let facts = external_data::json(FACTS, "gcp_machines.json");
     let mut theirs = by_name(&facts["gpu_partition_sizes"]);
-    // What a size with a `+` or `-` is called at the API is not known; gpuc has none of them.
+    // The API names of sizes with a `+` or `-` are unknown, and gpuc has none of these sizes.
     for sizes in theirs.values_mut() {
         let sizes = sizes.as_object_mut().unwrap();
         sizes.retain(|size, _| !size.contains(['+', '-']));
@@ -256,7 +256,7 @@ fn gke_partitions_and_zones() {
     };
     let theirs = by_name(&facts["accelerator_zones"]).into_iter();
     let theirs = theirs
-        // Google's own list of accelerators no longer has it.
+        // Google's list of accelerators no longer contains the K80.
         .filter(|(name, _)| name != "nvidia-tesla-k80")
         .map(|(name, zones)| {
             let zones = zones.as_array().unwrap().iter();
@@ -275,7 +275,7 @@ fn by_name(mapping: &Value) -> Rows {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn azure_sizes() {
+fn azure_sizes_match_the_facts() {
     let columns = [
         "series",
         "gpu_memory_mib",
@@ -289,7 +289,7 @@ fn azure_sizes() {
     ];
     let facts = external_data::json(FACTS, "azure_sizes.json");
     let mut theirs = rows(&facts["sizes"], "size", &[COMMON, &columns].concat());
-    // Retired sizes whose card gpuc does not know have a list of their own.
+    // Retired sizes with GPU models that gpuc does not know are in a separate list.
     let unknown = theirs.extract_if(.., |_, row| row["gpu_model"].is_null());
     let unknown: Vec<_> = unknown
         .map(|(name, row)| (name, row["status"].clone()))
@@ -328,7 +328,7 @@ fn azure_sizes() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn gpu_models() {
+fn gpu_models_match_the_facts() {
     let facts = external_data::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let theirs = models.map(|it| {
@@ -391,7 +391,7 @@ fn model_counts(model: &GpuModel) -> BTreeMap<String, u64> {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn observed_memory() {
+fn observed_memory_matches_the_facts() {
     let facts = external_data::json(FACTS, "gpu_models.json");
     let models = facts["models"].as_array().unwrap().iter();
     let wrong = models.filter_map(|it| {
@@ -405,7 +405,7 @@ fn observed_memory() {
 
 #[test]
 #[ignore = "needs GPUC_FACTS"]
-fn mig_profiles_and_placements() {
+fn mig_profiles_and_placements_match_the_facts() {
     let facts = external_data::json(FACTS, "mig_placements.json");
     let columns = [
         "smi_profile_id",
@@ -425,7 +425,7 @@ fn mig_profiles_and_placements() {
         );
         let profiles = rows(&model["profiles"], "name", &columns).into_iter();
         let known = |(name, mut row): (String, Value)| {
-            // For a machine that was never observed, gpuc shows the count in the name; the facts have none.
+            // For a machine without observed values, gpuc shows the count from the name, and the facts have no row.
             let row_of = row.as_object_mut().unwrap();
             row_of.retain(|_, value| !value.is_null());
             (name, row)

@@ -1,5 +1,5 @@
-//! Custom resources and their CRDs, made strict: a field that a CRD does not have is an error here, although the API
-//! server silently drops it.
+//! Custom resources and their CRDs as strict schemas: an unknown field is an error here, although the API server
+//! silently drops it.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,7 +24,8 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
             let text = fs::read_to_string(&path).unwrap();
             for document in text.split("\n---") {
                 let Ok(definition) = serde_yaml::from_str::<Value>(document) else {
-                    // A definition with an enum of `=`, which YAML 1.1 has a meaning for, is none of ours.
+                    // A definition with the enum value `=`, which has a special meaning in YAML 1.1, is for none of
+                    // gpuc's kinds.
                     continue;
                 };
                 schemas.extend(versions(&definition));
@@ -35,10 +36,10 @@ pub(super) fn schemas() -> BTreeMap<String, Value> {
     schemas
 }
 
-/// Networks of pools with GPUDirect. Google Kubernetes Engine installs the definitions, no chart does.
+/// The networks of pools with GPUDirect. GKE installs their definitions, and no chart contains them.
 ///
 /// Source: kubernetes/cloud-provider-gcp@0494afac `crd/config/crds/networking.gke.io_networks.yaml` and
-/// `networking.gke.io_gkenetworkparamsets.yaml`, what objects of the type `Device` may say.
+/// `networking.gke.io_gkenetworkparamsets.yaml`, the fields of objects with the type `Device`.
 fn google_network_crds() -> Vec<(String, Value)> {
     let strict = |properties: Value, required: Value| {
         json!({
@@ -85,7 +86,7 @@ fn versions(definition: &Value) -> Vec<(String, Value)> {
         .map(|version| {
             let name = format!("{group}/{} {kind}", version["name"].as_str().unwrap());
             let mut schema = strict_schema(&version["schema"]["openAPIV3Schema"]);
-            // What every object has, and definitions say no more of than that it is there.
+            // The common fields of all objects, which CRDs do not describe in detail.
             for key in ["apiVersion", "kind", "metadata"] {
                 schema["properties"][key] = json!({});
             }
@@ -94,7 +95,7 @@ fn versions(definition: &Value) -> Vec<(String, Value)> {
     schemas.collect()
 }
 
-/// A definition's schema as a JSON schema that refuses what it does not know.
+/// The schema in a CRD as a JSON Schema that rejects unknown fields.
 fn strict_schema(schema: &Value) -> Value {
     let Some(fields) = schema.as_object() else {
         return schema.clone();
@@ -112,7 +113,7 @@ fn strict_schema(schema: &Value) -> Value {
             }
             "items" | "additionalProperties" | "not" => strict_schema(value),
             "allOf" | "anyOf" | "oneOf" => loosen_alternatives(value),
-            // Kubernetes has formats of its own, and what starts with `x-` is not for a schema.
+            // Kubernetes has its own formats, and keys with the prefix `x-` are not part of JSON Schema.
             "format" | "default" | "description" | "example" => continue,
             key if key.starts_with("x-") || key == "nullable" => continue,
             _ => value.clone(),
@@ -126,7 +127,7 @@ fn strict_schema(schema: &Value) -> Value {
     Value::Object(made)
 }
 
-/// Alternatives name some of the fields that exist in addition to others: they reject none.
+/// Alternatives list only some of the fields, so that they must not reject the others.
 fn loosen_alternatives(alternatives: &Value) -> Value {
     let mut alternatives = alternatives.clone();
     for alternative in alternatives.as_array_mut().into_iter().flatten() {

@@ -44,7 +44,7 @@ const PROJECTS: &[(&str, &str, &[&str])] = &[
     ("volcano.sh", "Volcano", &["Job", "PodGroup", "Queue"]),
 ];
 
-/// Required fields that the projects' own webhooks fill before validation.
+/// Required fields that the projects' webhooks set before validation.
 ///
 /// Sources: kubernetes-sigs/lws `pkg/webhooks/leaderworkerset_webhook.go` and kubernetes-sigs/jobset
 /// `pkg/webhooks/jobset_webhook.go`, `Default` (from memory).
@@ -57,7 +57,7 @@ const WEBHOOK_DEFAULTS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Kubernetes' types that definitions spell out: those of which each has most of the fields and no other.
+/// Types of Kubernetes that CRDs contain inline. A schema has this type if it has most of the fields and no other.
 const INLINED_TYPES: &[&str] = &[
     "Affinity",
     "EnvVar",
@@ -80,19 +80,19 @@ const WRAPPER_TYPES: &[(&str, &str)] = &[
     ("PodTemplateSpec", "PodSpec"),
 ];
 
-/// What a name of an object looks like, as definitions say it.
+/// The pattern for names of objects in CRDs.
 const SUBDOMAIN_PATTERN: &str =
     r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$";
 
 struct Types<'k> {
     kubernetes: BTreeMap<&'k str, BTreeSet<&'k str>>,
     own: BTreeMap<String, String>,
-    /// By place, its rules.
+    /// The rules, by location.
     rules: BTreeMap<String, String>,
 }
 
 impl Types<'_> {
-    /// The Kubernetes type that the CRD of an object spells out.
+    /// The type of Kubernetes that the schema of an object contains inline.
     fn inlined_type(&self, schema: &Value) -> Option<&'static str> {
         let properties = schema["properties"].as_object()?;
         let has = |name: &str| properties.contains_key(name);
@@ -152,14 +152,14 @@ impl Types<'_> {
         }
     }
 
-    /// Keeps the rules of a value.
-    fn keep_rules(&mut self, schema: &Value, place: &str) {
+    /// Records the rules of a value.
+    fn keep_rules(&mut self, schema: &Value, location: &str) {
         let mut text = String::new();
         for (rule, message) in creation_rules(schema) {
             writeln!(text, "  ! {message}\n  {rule}").unwrap();
         }
         if !text.is_empty() {
-            self.rules.insert(place.to_owned(), text);
+            self.rules.insert(location.to_owned(), text);
         }
     }
 
@@ -191,7 +191,10 @@ impl Types<'_> {
             }
         }
         let before = self.own.insert(name.to_owned(), text.clone());
-        assert!(before.is_none_or(|before| before == text), "{name} is two");
+        assert!(
+            before.is_none_or(|before| before == text),
+            "{name} has two definitions"
+        );
     }
 }
 
@@ -209,7 +212,7 @@ fn field_limits(schema: &Value) -> String {
     if schema["minItems"].as_i64() >= Some(1) || schema["minLength"].as_i64() >= Some(1) {
         text += " filled";
     }
-    // What is empty lacks what it needs, which is said of that.
+    // An empty object lacks a required field, and the finding is about that field.
     if schema["minProperties"].as_i64() >= Some(1) && schema.get("required").is_none() {
         text += " filled";
     }
@@ -249,7 +252,7 @@ fn default_value(schema: &Value) -> String {
     let Some(given) = schema.get("default") else {
         return String::new();
     };
-    // No rule reads where a volume is mounted.
+    // No rule reads default mount paths.
     if given.as_str().is_some_and(|it| it.starts_with('/')) {
         return String::new();
     }
@@ -259,8 +262,8 @@ fn default_value(schema: &Value) -> String {
     format!(" := {given}")
 }
 
-/// The rules of a value, each with what is said, that speak of objects which are made: those of `oldSelf` are about
-/// changes.
+/// The validation rules of a value that apply to creation, each with its message. Rules with `oldSelf` apply only to
+/// updates.
 fn creation_rules(schema: &Value) -> Vec<(String, String)> {
     let rules = schema["x-kubernetes-validations"].as_array();
     let rules = rules.into_iter().flatten();
@@ -278,7 +281,7 @@ fn creation_rules(schema: &Value) -> Vec<(String, String)> {
         .collect()
 }
 
-/// How many rules of objects that are made there are in a definition, whatever of it is known here.
+/// The number of validation rules for creation in a schema, including rules in unknown parts.
 fn count_rules(schema: &Value) -> usize {
     let below: usize = match schema {
         Value::Object(fields) => {
@@ -291,7 +294,7 @@ fn count_rules(schema: &Value) -> usize {
     below + creation_rules(schema).len()
 }
 
-/// The definitions of a project, and the content of `SOURCE` next to them.
+/// The CRDs of a project, and the content of `SOURCE` next to them.
 fn definitions(folder: &str) -> (Vec<Value>, String) {
     let folder = external_data::path(UPSTREAM).join("crds").join(folder);
     let mut files: Vec<_> = fs::read_dir(&folder)
@@ -320,11 +323,11 @@ fn types_match_the_crds() {
     let mut counted = 0;
     for (folder, project, kinds) in PROJECTS {
         let (definitions, source) = definitions(folder);
-        let said = |key: &str| {
+        let source_field = |key: &str| {
             let mut lines = source.lines().filter_map(|line| line.strip_prefix(key));
             lines.next().unwrap().trim().to_owned()
         };
-        let (repository, commit) = (said("repo:"), said("commit:"));
+        let (repository, commit) = (source_field("repo:"), source_field("commit:"));
         let repository = repository.trim_start_matches("https://github.com/");
         let mut types = Types {
             kubernetes: known_fields(&kubernetes),
@@ -353,7 +356,7 @@ fn types_match_the_crds() {
             }
         }
         assert_eq!(found.len(), kinds.len(), "{project}: {found:?}");
-        let version = said("ref:");
+        let version = source_field("ref:");
         for group in groups {
             writeln!(
                 text,
@@ -374,9 +377,12 @@ fn types_match_the_crds() {
                     `needs_upstream::custom_types`; see there.\n"
         .to_owned();
     let kept: usize = rules.values().map(|it| it.lines().count() / 2).sum();
-    assert_eq!(kept, counted, "rules inside of Kubernetes' own types");
-    for (place, rules) in rules {
-        text += &format!("{place}\n{rules}");
+    assert_eq!(
+        kept, counted,
+        "some rules are in Kubernetes' own types and would be lost"
+    );
+    for (location, rules) in rules {
+        text += &format!("{location}\n{rules}");
     }
     expect_file(RULES, &text);
 }

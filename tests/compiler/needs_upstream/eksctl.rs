@@ -34,18 +34,20 @@ fn cluster_configs_match_the_schema_of_eksctl() {
             if let Some(group) = value["managedNodeGroups"].get_mut(0) {
                 seen += 1;
                 group["instanceTipe"] = json!("p5.48xlarge");
-                assert!(!errors(&value).is_empty(), "{}: a typo passes", case.name);
+                assert!(
+                    !errors(&value).is_empty(),
+                    "{}: a typo is accepted",
+                    case.name
+                );
             }
         }
     }
-    assert!(
-        seen > 10,
-        "only {seen} files with node groups were looked at"
-    );
+    assert!(seen > 10, "only {seen} files with node groups were checked");
     assert_none(&wrong);
 }
 
-/// eksctl names definitions after Go packages, with a `|` that no reference may have; they are only names.
+/// eksctl names definitions after Go packages, with a `|` that is invalid in a reference. The names have no other
+/// meaning.
 fn escape_definition_names(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

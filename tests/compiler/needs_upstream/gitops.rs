@@ -9,14 +9,14 @@ use serde_json::{Value, json};
 use super::{assert_none, crds};
 use crate::corpus::cases;
 
-/// Every object for a tool, with where it comes from.
+/// Every object for Flux or Argo CD, with its origin for messages.
 fn objects() -> Vec<(String, Value)> {
     let mut objects = Vec::new();
     for case in cases() {
         let Delivery::Gitops { objects: of, .. } = &case.plan().delivery else {
             continue;
         };
-        // Values that cannot stand in a release are in a ConfigMap, which is Kubernetes' own.
+        // Values that cannot be in a HelmRelease are in a ConfigMap, which is not a custom resource.
         for object in of.iter().filter(|it| it.identity.kind != "ConfigMap") {
             let name = format!("{}: {:?}", case.name, object.identity);
             objects.push((name, serde_json::to_value(&object.node).unwrap()));
@@ -25,13 +25,16 @@ fn objects() -> Vec<(String, Value)> {
     objects
 }
 
-/// The definitions of the tools' own kinds.
+/// The validators for the kinds of Flux and Argo CD.
 struct CrdValidators(BTreeMap<String, Validator>);
 
 impl CrdValidators {
     fn load_all() -> Self {
-        let ours = |kind: &String| kind.contains("fluxcd.io/") || kind.contains("argoproj.io/");
-        let schemas = crds::schemas().into_iter().filter(|(kind, _)| ours(kind));
+        let is_gitops_kind =
+            |kind: &String| kind.contains("fluxcd.io/") || kind.contains("argoproj.io/");
+        let schemas = crds::schemas()
+            .into_iter()
+            .filter(|(kind, _)| is_gitops_kind(kind));
         let made =
             schemas.map(|(kind, schema)| (kind, jsonschema::validator_for(&schema).unwrap()));
         Self(made.collect())
@@ -64,7 +67,7 @@ fn objects_match_the_crds() {
         let mut of_kind = objects.iter().filter(|(_, object)| object["kind"] == kind);
         let (_, object) = of_kind
             .next()
-            .unwrap_or_else(|| panic!("no {kind} is looked at"));
+            .unwrap_or_else(|| panic!("no CRD for {kind}"));
         let mut wrong = object.clone();
         wrong["spec"]["intervall"] = json!("1h");
         assert_eq!(crds.validation_errors(&wrong).len(), 1, "{kind}");
@@ -76,7 +79,7 @@ fn objects_match_the_crds() {
     assert_none(&wrong.collect::<Vec<_>>());
 }
 
-/// `docs/gitops.md` takes Flux away without removing anything, by suspending all of its objects.
+/// `docs/gitops.md` removes Flux without removing any resource, by suspending all of its objects.
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn flux_objects_can_be_suspended() {
@@ -101,5 +104,5 @@ fn flux_objects_can_be_suspended() {
             seen += 1;
         }
     }
-    assert!(seen > 0, "no object is Flux's");
+    assert!(seen > 0, "no Flux object was checked");
 }

@@ -9,8 +9,10 @@ use super::helm_keys::CHARTS;
 use crate::corpus::cases;
 use crate::external_data::{self, UPSTREAM};
 
-/// Mappings with defaults that a chart's template prints whole, so that any of Kubernetes' keys may stand there:
-/// NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
+/// Mappings with defaults that a chart's template prints completely, so that they may contain any key of Kubernetes or
+/// of the program.
+///
+/// Sources: NVIDIA/dcgm-exporter@4.5.3-4.8.2 `deployment/templates/daemonset.yaml`, `toYaml .Values.securityContext`.
 /// jupyterhub/zero-to-jupyterhub-k8s@4.4.0 `jupyterhub/values.schema.yaml`, `hub.config`: JupyterHub's own settings.
 const VERBATIM_MAPPINGS: &[(&str, &str)] = &[
     ("dcgm-exporter", "securityContext"),
@@ -36,7 +38,7 @@ impl ValuePaths {
         Self(paths)
     }
 
-    /// The paths of a value that the chart does not have.
+    /// The paths in a value that the chart does not have.
     fn unknown_paths(&self, value: &Value, path: &str) -> Vec<String> {
         let kind = if path.is_empty() {
             Some("map")
@@ -44,7 +46,7 @@ impl ValuePaths {
             self.0.get(path).map(String::as_str)
         };
         let Some(kind) = kind else {
-            // Values of a chart inside this one are its own matter.
+            // The values of a subchart are not checked.
             let mut above = path.match_indices('/').map(|(end, _)| &path[..end]);
             let is_inside = above.any(|above| self.0.contains_key(&format!("{above}/**")));
             return if is_inside {
@@ -53,7 +55,8 @@ impl ValuePaths {
                 vec![path.to_owned()]
             };
         };
-        // A list or an open mapping is handed on to Kubernetes or to the program as it is, as is what has no default.
+        // The chart passes a list, an open mapping, or a value without a default to Kubernetes or the program
+        // unchanged.
         let Value::Object(fields) = value else {
             return Vec::new();
         };
@@ -86,13 +89,13 @@ const WITHOUT_VERSION: &[&str] = &[
     "node-feature-discovery",
 ];
 
-/// The folder of a chart, which may have an older name than the chart.
+/// The folder of a chart, which may have an older name of the chart.
 fn folder(chart: &str) -> &'static str {
     let found = CHARTS.iter().find(|(name, ..)| *name == chart);
     let (_, folder, _) = found.unwrap_or_else(|| panic!("{chart} has no folder"));
     folder
 }
-/// Mappings that take any key although the chart has defaults in them: the Cluster Autoscaler's arguments.
+/// Mappings that accept any key although the chart has defaults in them: the arguments of the Cluster Autoscaler.
 const OPEN_MAPPINGS: &[&str] = &["extraArgs"];
 
 #[test]
@@ -111,7 +114,7 @@ fn charts_know_every_key() {
             assert_eq!(paths.unknown_paths(&values, ""), ["tolerationz"]);
         }
     }
-    assert!(seen > 3, "only {seen} releases were looked at");
+    assert!(seen > 3, "only {seen} releases were checked");
     assert_none(&wrong);
     let mistake = json!({"config": {"default2": "a"}});
     let found = ValuePaths::read_paths("nvidia-device-plugin").unknown_paths(&mistake, "");
@@ -132,8 +135,8 @@ fn charts_are_pinned_to_the_verified_version() {
     }
 }
 
-/// What NVIDIA's device plugin reads of its configuration file, `*` for the items of a list: it ignores everything else
-/// without a word. NVIDIA/k8s-device-plugin `api/config/v1/{config,flags,replicas,sharing}.go` @v0.20.0.
+/// The keys that NVIDIA's device plugin reads from its configuration file, with `*` for list items. It silently ignores
+/// all others. Source: NVIDIA/k8s-device-plugin `api/config/v1/{config,flags,replicas,sharing}.go` @v0.20.0.
 const PLUGIN_KEYS: &[&str] = &[
     "flags/migStrategy",
     "flags/plugin/deviceListStrategy",
@@ -166,14 +169,14 @@ fn plugin_reads_every_configuration_key() {
                         wrong.push(format!("{}: {name}: {path}", case.name));
                     }
                 }
-                // config.go: neither without a list of resources, nor fewer than two replicas.
+                // config.go rejects a sharing method without a list of resources, or with fewer than two replicas.
                 let sharing = config["sharing"].as_object();
                 assert!(
                     sharing.is_none_or(|it| it.len() == 1),
                     "{}: {name}",
                     case.name
                 );
-                // imex.go: no channel but this one.
+                // imex.go accepts no other channel.
                 let channels = &config["imex"]["channelIDs"];
                 assert!(
                     channels.is_null() || *channels == json!([0]),
@@ -193,14 +196,14 @@ fn plugin_reads_every_configuration_key() {
             }
         }
     }
-    assert!(seen > 3, "only {seen} configurations were looked at");
+    assert!(seen > 3, "only {seen} configurations were checked");
     assert_none(&wrong);
     let mistake = json!({"sharing": {"mig": {"strategy": "mixed"}}});
     assert_eq!(leaf_paths(&mistake, ""), ["sharing/mig/strategy"]);
     assert!(!PLUGIN_KEYS.contains(&"sharing/mig/strategy"));
 }
 
-/// The paths of everything that is neither a mapping nor a list.
+/// The paths of all values that are neither a mapping nor a list.
 fn leaf_paths(value: &Value, path: &str) -> Vec<String> {
     let child = |key: &str| match path {
         "" => key.to_owned(),

@@ -1,12 +1,12 @@
 //! The table of the charts' images matches the charts' own values.
 
-use gpuc_compile::charts::images::{ChartImage, Place, chart_images};
+use gpuc_compile::charts::images::{ChartImage, ImageKeys, chart_images};
 use serde_json::Value;
 
 use super::assert_none;
 use super::helm_keys::{CHARTS, read};
 
-/// What Git has where the release has something else: chart, what stands in Git, what stands in the table.
+/// Values in Git that the release replaces: the chart, the value in Git, and the value in the table.
 const REPLACED_IN_RELEASE: &[(&str, &str, &str)] = &[
     (
         "jobset",
@@ -31,11 +31,11 @@ const REPLACED_IN_RELEASE: &[(&str, &str, &str)] = &[
     ("lws", "main", "v0.10.0"),
 ];
 
-/// Places that name an image and are not in the table, with the reason.
+/// Keys that name an image and are intentionally not in the table, with the reason.
 const INTENTIONALLY_OMITTED: &[(&str, &str)] = &[
     (
         "crds/upgradeJob/image/busybox/repository",
-        "runs only while an upgrade is asked for",
+        "runs only during an upgrade on request",
     ),
     (
         "crds/upgradeJob/image/kubectl/repository",
@@ -65,14 +65,14 @@ fn images_match_the_charts() {
             .to_owned();
         let listed = chart_images(chart);
         for image in listed {
-            for (said, found) in compared_parts(image, &values) {
+            for (expected, found) in compared_parts(image, &values) {
                 let found = released_value(chart, &found);
-                // Without a default, it is the program's version, which the release writes into Chart.yaml.
+                // If the values have no default, the tag is the appVersion, which the release writes into Chart.yaml.
                 let version = version.trim_start_matches('v');
                 let versions = [app.clone(), format!("v{app}"), format!("v{version}")];
-                let follows = found.is_empty() && versions.contains(&said);
-                if said != found && !follows {
-                    wrong.push(format!("{chart}: {said} is {found:?}"));
+                let follows = found.is_empty() && versions.contains(&expected);
+                if expected != found && !follows {
+                    wrong.push(format!("{chart}: {expected} is {found:?}"));
                 }
             }
             if let Some((path, on)) = image.switch
@@ -84,12 +84,12 @@ fn images_match_the_charts() {
         let mut named = Vec::new();
         collect_image_paths(&values, "", &mut named);
         for path in named {
-            let is_listed = listed.iter().any(|image| match image.place {
-                Place::Whole(at) | Place::Reference(at) => at == path,
-                Place::Parts { repository, .. } | Place::Named { repository, .. } => {
+            let is_listed = listed.iter().any(|image| match image.keys {
+                ImageKeys::Whole(at) | ImageKeys::Reference(at) => at == path,
+                ImageKeys::Parts { repository, .. } | ImageKeys::Named { repository, .. } => {
                     repository == path
                 }
-                Place::Fixed => false,
+                ImageKeys::Fixed => false,
             });
             if !is_listed && !INTENTIONALLY_OMITTED.iter().any(|(left, _)| *left == path) {
                 wrong.push(format!("{chart}: no image at {path}"));
@@ -107,32 +107,32 @@ fn compared_parts(image: &ChartImage, values: &Value) -> Vec<(String, String)> {
             .unwrap_or_default()
             .to_owned()
     };
-    let mut told = match image.place {
-        Place::Whole(at) => vec![(image.repository.to_owned(), qualified_name(&text(at)))],
-        Place::Parts {
+    let mut parts = match image.keys {
+        ImageKeys::Whole(at) => vec![(image.repository.to_owned(), qualified_name(&text(at)))],
+        ImageKeys::Parts {
             registry,
             repository,
         } => {
             let found = format!("{}/{}", text(registry), text(repository));
             vec![(image.repository.to_owned(), qualified_name(&found))]
         }
-        Place::Named {
+        ImageKeys::Named {
             repository,
             image: name,
         } => {
             let found = format!("{}/{}", text(repository), text(name));
             vec![(image.repository.to_owned(), qualified_name(&found))]
         }
-        Place::Reference(at) => vec![(image.reference(), text(at))],
-        Place::Fixed => Vec::new(),
+        ImageKeys::Reference(at) => vec![(image.reference(), text(at))],
+        ImageKeys::Fixed => Vec::new(),
     };
     if let Some(path) = image.tag_path {
-        told.push((image.tag.to_owned(), text(path)));
+        parts.push((image.tag.to_owned(), text(path)));
     }
-    told
+    parts
 }
 
-/// The name with its registry, as a container runtime completes it.
+/// The name with its registry, as container runtimes expand it.
 fn qualified_name(name: &str) -> String {
     let name = name.strip_prefix("docker.io/").unwrap_or(name);
     match name.split_once('/') {
@@ -155,7 +155,7 @@ fn released_value(chart: &str, found: &str) -> String {
     })
 }
 
-/// The defaults of a chart, with those of the charts inside it whose values are at hand.
+/// The defaults of a chart and of its available subcharts.
 fn chart_values(chart: &str, folder: &str) -> Value {
     let mut values = read(folder, "values.yaml");
     let inside = read(folder, "Chart.yaml")["dependencies"].clone();
@@ -166,7 +166,7 @@ fn chart_values(chart: &str, folder: &str) -> Value {
         if let Some((name, folder, _)) = known {
             let alias = inside["alias"].as_str().unwrap_or(name);
             let mut below = read(folder, "values.yaml");
-            // The program's version, where the values leave it open.
+            // If the values have no tag, it is the appVersion.
             if below["image"]["tag"].is_null() {
                 below["image"]["tag"] = read(folder, "Chart.yaml")["appVersion"].clone();
             }
@@ -194,7 +194,8 @@ fn value_at<'v>(values: &'v Value, path: &str) -> &'v Value {
     path.split('/').fold(values, |value, part| &value[part])
 }
 
-/// The paths of what names an image: a `repository`, the `name` of an `image`, and all that stands in `images`.
+/// Collects the paths of keys that name an image: a `repository`, the `name` of an `image`, and every entry of
+/// `images`.
 fn collect_image_paths(values: &Value, path: &str, found: &mut Vec<String>) {
     for (key, value) in values.as_object().into_iter().flatten() {
         let at = if path.is_empty() {

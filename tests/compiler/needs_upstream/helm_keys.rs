@@ -1,4 +1,4 @@
-//! The lists of the charts' keys match those derived from the charts' own files.
+//! The lists of the charts' keys match the keys derived from the charts' own files.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -8,10 +8,10 @@ use serde_json::Value;
 
 use super::assert_none;
 use crate::external_data::{self, UPSTREAM};
-use crate::support::{blessing, repository};
+use crate::support::{repository, updates_expectations};
 
-/// A chart: its name, its folder in `GPUC_UPSTREAM`, and its version in its repository of charts. Some have another one
-/// in Git, which the release replaces.
+/// A chart: its name, its folder in `GPUC_UPSTREAM`, and its version in the chart repository. For some charts, Git has
+/// a placeholder version, which the release replaces.
 pub(super) const CHARTS: &[(&str, &str, &str)] = &[
     (
         "aws-efa-k8s-device-plugin",
@@ -34,7 +34,7 @@ pub(super) const CHARTS: &[(&str, &str, &str)] = &[
     ("nvidia-device-plugin", "nvidia-device-plugin", "0.20.0"),
 ];
 
-/// What the defaults do not tell: chart, path, what the key holds, and how that is known.
+/// Keys that cannot be derived from the defaults: the chart, the path, the type, and its source.
 const MANUAL_KEYS: &[(&str, &str, &str, &str)] = &[
     (
         "aws-efa-k8s-device-plugin",
@@ -158,11 +158,11 @@ const MANUAL_KEYS: &[(&str, &str, &str, &str)] = &[
     ),
 ];
 
-/// The word for keys that a chart names only to reject them.
+/// The type of keys that a chart mentions only to reject them.
 const REJECTED_WORD: &str = "refused";
 
-/// The ends of the names of what charts hand on to Kubernetes whole, so that a default says nothing of what else it may
-/// hold.
+/// Suffixes of keys whose values charts pass to Kubernetes unchanged, so that the default does not show the possible
+/// content.
 const PASSTHROUGH_SUFFIXES: &[&str] = &[
     "affinity",
     "annotations",
@@ -176,7 +176,7 @@ const PASSTHROUGH_SUFFIXES: &[&str] = &[
     "tlsconfig",
 ];
 
-/// A key: what it holds, and the keys below. No word means a mapping of those keys alone.
+/// A key: its type, and its nested keys. An empty type is a mapping with only the nested keys.
 #[derive(Default)]
 struct Key {
     word: String,
@@ -190,13 +190,13 @@ type Keys = BTreeMap<String, Key>;
 fn lists_match_the_charts() {
     let mut wrong = Vec::new();
     for (chart, folder, version) in CHARTS {
-        let wanted = render_keys(chart, folder, version);
+        let expected = render_keys(chart, folder, version);
         let path = repository().join(format!(
             "compiler/crates/compile/src/charts/keys/{chart}.keys"
         ));
-        if blessing() {
-            std::fs::write(&path, &wanted).unwrap();
-        } else if std::fs::read_to_string(&path).unwrap_or_default() != wanted {
+        if updates_expectations() {
+            std::fs::write(&path, &expected).unwrap();
+        } else if std::fs::read_to_string(&path).unwrap_or_default() != expected {
             wrong.push(format!("{} is stale", path.display()));
         }
     }
@@ -212,7 +212,7 @@ fn lists_match_the_charts() {
     assert_eq!(embedded, listed);
 }
 
-/// The lists as they are read, against the rows and schemas themselves: nothing got lost on the way.
+/// The committed lists contain every path of the defaults and every property of the schemas.
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn lists_contain_every_path_and_property() {
@@ -223,7 +223,7 @@ fn lists_contain_every_path_and_property() {
             "node-feature-discovery" => properties(&read(folder, "values.schema.json"), ""),
             _ => Vec::new(),
         };
-        // Its schema refuses what only templates name.
+        // For this chart, the schema rejects keys that only templates mention.
         if *chart != "jupyterhub" {
             paths.extend(rows(folder).into_iter().map(|(path, _)| path));
         }
@@ -289,7 +289,7 @@ fn print_keys(keys: &Keys, depth: usize, text: &mut String) {
 fn derive_keys(chart: &str, folder: &str) -> Keys {
     let mut keys = Keys::new();
     match chart {
-        // The schema refuses every other key, so that it is the whole truth.
+        // The schema rejects unknown keys, so that it is complete.
         "jupyterhub" => apply_schema(&mut keys, &read(folder, "values.schema.yaml")),
         "node-feature-discovery" => {
             apply_defaults(&mut keys, folder);
@@ -306,7 +306,7 @@ fn derive_keys(chart: &str, folder: &str) -> Keys {
             key_at(&mut keys, &condition.replace('.', "/")).word = "bool".into();
         }
     }
-    // A schema that refuses every other key needs no guess.
+    // The schema rejects unknown keys, so that no inference is required.
     if chart != "jupyterhub" {
         for (name, key) in &mut keys {
             infer_from_names(name, key);
@@ -366,7 +366,7 @@ pub(super) fn read(folder: &str, file: &str) -> Value {
     .unwrap()
 }
 
-/// The paths and types of the defaults, and the keys that only templates name.
+/// The paths and types of the defaults, and the keys that only templates mention.
 fn rows(folder: &str) -> Vec<(String, String)> {
     let text = external_data::text(UPSTREAM, &format!("charts/{folder}/values-paths.tsv"));
     let rows = text.lines().filter(|line| !line.starts_with('#'));
@@ -393,7 +393,8 @@ fn apply_defaults(keys: &mut Keys, folder: &str) {
     }
 }
 
-/// The key at a path. Keys that have a slash themselves stand in what is handed on, whose keys are left out.
+/// The key at a path. A key that contains a slash is only in values that are passed unchanged, whose nested keys are
+/// omitted.
 fn key_at<'k>(keys: &'k mut Keys, path: &str) -> &'k mut Key {
     match path.split_once('/') {
         Some((first, rest)) => key_at(&mut keys.entry(first.to_owned()).or_default().below, rest),
@@ -401,7 +402,7 @@ fn key_at<'k>(keys: &'k mut Keys, path: &str) -> &'k mut Key {
     }
 }
 
-/// Adds what a schema says to what the defaults leave open.
+/// Adds the types and keys of a schema to those of the defaults.
 fn apply_schema(keys: &mut Keys, object: &Value) {
     for (name, property) in object["properties"].as_object().unwrap() {
         let is_new = !keys.contains_key(name);
@@ -416,7 +417,7 @@ fn apply_schema(keys: &mut Keys, object: &Value) {
     }
 }
 
-/// What a property of a schema holds.
+/// The type of a property in a schema.
 fn property_type(property: &Value) -> &'static str {
     let types: Vec<&str> = match &property["type"] {
         Value::String(one) => vec![one],
@@ -444,9 +445,9 @@ fn infer_from_names(name: &str, key: &mut Key) {
         key.word.clear();
     }
     let lower = name.to_lowercase();
-    let whole = PASSTHROUGH_SUFFIXES.iter().any(|end| lower.ends_with(end));
+    let is_passthrough = PASSTHROUGH_SUFFIXES.iter().any(|end| lower.ends_with(end));
     let is_mapping = key.word.is_empty() || key.word == "free";
-    if is_mapping && (whole || key.word == "free") {
+    if is_mapping && (is_passthrough || key.word == "free") {
         key.word = "free".into();
         key.below.clear();
     }

@@ -17,7 +17,7 @@ fn values_match_the_schema_of_the_chart() {
     let defaults = read("values.yaml");
     let validator = jsonschema::draft7::new(&read("values.schema.yaml")).unwrap();
     let errors = |values: &Value| -> Vec<String> {
-        // As Helm does: what it validates is ours over the chart's own.
+        // Helm validates gpuc's values merged over the chart's defaults.
         let mut all = defaults.clone();
         merge_over(&mut all, values);
         let errors = validator.iter_errors(&all);
@@ -35,14 +35,18 @@ fn values_match_the_schema_of_the_chart() {
             let found = errors(&values);
             wrong.extend(found.iter().map(|line| format!("{}: {line}", case.name)));
             values["singleuser"]["tolerations"] = json!([]);
-            assert!(!errors(&values).is_empty(), "{}: a typo passes", case.name);
+            assert!(
+                !errors(&values).is_empty(),
+                "{}: a typo is accepted",
+                case.name
+            );
         }
     }
-    assert!(seen > 3, "only {seen} releases were looked at");
+    assert!(seen > 3, "only {seen} releases were checked");
     assert_none(&wrong);
 }
 
-/// Mappings are merged, `null` takes a key away, and anything else takes the other's place.
+/// Merges mappings as Helm does: `null` removes a key, and any other value replaces the default.
 fn merge_over(into: &mut Value, over: &Value) {
     let (Value::Object(into), Value::Object(over)) = (&mut *into, over) else {
         *into = over.clone();

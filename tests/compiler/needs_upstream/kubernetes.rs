@@ -1,5 +1,5 @@
-//! Every object is valid according to Kubernetes' strict JSON schema, or the CRD of a custom resource, without unknown
-//! fields.
+//! Every object is valid, without unknown fields, according to Kubernetes' strict JSON Schema or the CRD of a custom
+//! resource.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use crate::external_data::{self, PYTHON, UPSTREAM};
 
 const DEFINITIONS: &str = "https://kubernetes.invalid/_definitions.json";
 
-/// Every object of every case, with where it comes from; each different one once.
+/// Every distinct object of every case, with its origin for messages.
 fn objects() -> Vec<(String, Value)> {
     let mut objects = BTreeMap::new();
     for case in cases() {
@@ -25,7 +25,7 @@ fn objects() -> Vec<(String, Value)> {
     objects.into_values().collect()
 }
 
-/// The objects, and one with a misspelt field, which must be found.
+/// The objects, and one with a misspelled field, which must be reported.
 fn objects_with_mistake() -> Vec<(String, Value)> {
     let mut objects = objects();
     let is_daemon_set = |value: &Value| value["kind"] == "DaemonSet";
@@ -40,7 +40,7 @@ fn objects_with_mistake() -> Vec<(String, Value)> {
     objects
 }
 
-/// Whether an object is none of Kubernetes' own: theirs have a group of one word, or one of `k8s.io`.
+/// Whether an object is a custom resource. Groups of Kubernetes are a single word or end in `k8s.io`.
 fn is_custom(value: &Value) -> bool {
     let version = value["apiVersion"].as_str().unwrap();
     let group = version.split_once('/').map_or("", |(group, _)| group);
@@ -49,7 +49,7 @@ fn is_custom(value: &Value) -> bool {
 
 const MISTAKE: &str = "the mistake";
 
-/// Kubernetes' definitions by kind: `apps/v1 DaemonSet` to the name of its definition.
+/// The names of Kubernetes' definitions by kind, such as `apps/v1 DaemonSet`.
 fn definitions(schema: &Value) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for (name, definition) in schema["$defs"].as_object().unwrap() {
@@ -84,7 +84,7 @@ fn objects_match_the_schema_of_kubernetes() {
             Some(definition) => json!({"$ref": format!("{DEFINITIONS}#/$defs/{definition}")}),
             None => match definitions_of_others.get(&kind) {
                 Some(schema) => schema.clone(),
-                None => panic!("Kubernetes has no {kind}, and no definition is there"),
+                None => panic!("no definition or CRD for {kind}"),
             },
         };
         let validator = validators.entry(kind).or_insert_with(|| {
@@ -103,17 +103,17 @@ fn objects_match_the_schema_of_kubernetes() {
     assert_none(&wrong);
 }
 
-/// The oldest version that gpuc supports and the newest that the package knows.
+/// The oldest version that gpuc supports, and the newest version in the package.
 const VERSIONS: &[&str] = &["1.33", "1.37"];
 
-/// The API of claims, which the oldest version has not: a rule refuses claims there.
+/// The API for ResourceClaims, which the oldest version lacks. A rule rejects claims with that version.
 const SINCE_1_34: &str = "resource.k8s.io/v1";
 
 #[test]
 #[ignore = "needs GPUC_PYTHON with kubernetes-validate"]
 fn kubernetes_validate_accepts_every_object() {
     let mut objects = objects_with_mistake();
-    // It knows no custom resources.
+    // kubernetes-validate has no custom resources.
     objects.retain(|(_, value)| !is_custom(value));
     let values: Vec<_> = objects.iter().map(|(_, value)| value).collect();
     let input = json!({"versions": VERSIONS, "objects": values});
@@ -139,7 +139,7 @@ fn kubernetes_validate_accepts_every_object() {
     assert_eq!(
         mistakes,
         VERSIONS.len(),
-        "the mistake is not found in each version"
+        "the mistake is not reported for each version"
     );
     assert_none(&wrong);
 }

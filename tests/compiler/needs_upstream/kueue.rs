@@ -1,4 +1,5 @@
-//! Kueue settings that gpuc does not set have the chart's defaults: the chart takes its configuration as a whole.
+//! Kueue settings that gpuc does not set have the chart's defaults, although the chart accepts only a complete
+//! configuration.
 
 use serde_json::{Value, json};
 
@@ -25,7 +26,7 @@ fn unset_configuration_is_the_default() {
     let pointer = "/managerConfig/controllerManagerConfigYaml";
     let default = read(chart.pointer(pointer).and_then(Value::as_str).unwrap());
     let (mut wrong, mut seen) = (Vec::new(), 0);
-    // Without queues of gpuc's a user may write the whole of it.
+    // Without gpuc's queues, a user may set the whole configuration.
     for case in cases().iter().filter(|case| case.cluster().has_queues()) {
         let releases = case.plan().releases.iter();
         for release in releases.filter(|it| it.chart.name == "kueue") {
@@ -34,44 +35,51 @@ fn unset_configuration_is_the_default() {
                 continue;
             };
             seen += 1;
-            let ours = read(text);
+            let own = read(text);
             wrong.extend(
-                differences(&default, &ours)
+                differences(&default, &own)
                     .iter()
                     .map(|line| format!("{}: {line}", case.name)),
             );
             let frameworks = |of: &Value| of["integrations"]["frameworks"].clone();
-            let known = frameworks(&ours);
+            let known = frameworks(&own);
             let known = known.as_array().unwrap();
             for framework in frameworks(&default).as_array().unwrap() {
                 if !known.contains(framework) {
-                    wrong.push(format!("{}: {framework} does not wait", case.name));
+                    wrong.push(format!(
+                        "{}: {framework} is not managed by Kueue",
+                        case.name
+                    ));
                 }
             }
         }
     }
-    assert!(seen > 3, "only {seen} configurations were looked at");
+    assert!(seen > 3, "only {seen} configurations were checked");
     assert_none(&wrong);
     let mut changed = default.clone();
     changed["webhook"]["port"] = json!(9444);
-    assert_eq!(differences(&default, &changed).len(), 1, "a change is seen");
+    assert_eq!(
+        differences(&default, &changed).len(),
+        1,
+        "a change is not reported"
+    );
 }
 
-/// The places at which two configurations differ, but for what gpuc decides.
-fn differences(default: &Value, ours: &Value) -> Vec<String> {
+/// The settings that differ between two configurations, except those that gpuc sets.
+fn differences(default: &Value, own: &Value) -> Vec<String> {
     let mut found = Vec::new();
-    collect_differences(default, ours, "", &mut found);
+    collect_differences(default, own, "", &mut found);
     found
 }
 
-fn collect_differences(default: &Value, ours: &Value, path: &str, found: &mut Vec<String>) {
+fn collect_differences(default: &Value, own: &Value, path: &str, found: &mut Vec<String>) {
     if SET_BY_GPUC.contains(&path) {
         return;
     }
-    match (default, ours) {
+    match (default, own) {
         (Value::Object(a), Value::Object(b)) => {
             for key in a.keys().chain(b.keys().filter(|key| !a.contains_key(*key))) {
-                let (a, b) = (&default[key], &ours[key]);
+                let (a, b) = (&default[key], &own[key]);
                 collect_differences(a, b, &format!("{path}/{key}"), found);
             }
         }

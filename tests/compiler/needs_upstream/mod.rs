@@ -1,4 +1,4 @@
-//! Generated files and tables, compared with external schemas, charts and tables.
+//! Generated files and tables, compared with the schemas, charts and tables of other projects.
 
 mod api_types;
 mod catalog;
@@ -17,7 +17,7 @@ mod yaml_1_1;
 
 use std::fmt::Display;
 
-/// Fails with everything that is wrong, a line each.
+/// Panics with a line for each error, if there are any.
 fn assert_none(wrong: &[impl Display]) {
     let lines: Vec<_> = wrong.iter().take(40).map(ToString::to_string).collect();
     assert!(

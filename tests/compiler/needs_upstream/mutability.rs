@@ -1,5 +1,5 @@
-//! The change kinds of fields match the clouds: no immutable field is changed in place, and no mutable field causes a
-//! replacement.
+//! The change kinds of fields match the clouds: gpuc changes no immutable field in place, and replaces nothing for a
+//! mutable field.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::assert_none;
 use crate::external_data::{self, FACTS};
 
-/// A field of gpuc, and its name in the tables of facts.
+/// A field in gpuc, and its row in the tables of facts.
 struct FieldRow {
     cloud: &'static str,
     kind: &'static str,
@@ -23,7 +23,7 @@ enum Fact {
     Pool(&'static str),
     /// A part of a row of `fields`.
     Part(&'static str, &'static str),
-    /// The facts do not speak of it, or gpuc is stricter: why.
+    /// The tables of facts lack the field, or gpuc is stricter. The text is the reason.
     Own(&'static str),
 }
 
@@ -42,10 +42,10 @@ const NODE_GROUP: &str = "EKS node group";
 const GKE_POOL: &str = "GKE node pool";
 const AKS_POOL: &str = "AKS node pool";
 const CAUTIOUS_NEW_POOL: &str =
-    "the facts advise a new pool where what a cloud allows is not documented";
+    "the facts recommend a new pool if the cloud does not document the change";
 const CLUSTER_FACTS: &str = "the facts have no row for it";
 
-/// Every field of every kind of resource that clouds make.
+/// Every field of every kind of cloud resource.
 #[rustfmt::skip] // One row a line.
 const ROWS: &[FieldRow] = &[
     row("eks", "EKS network plugin", "network policies", Own("aws eks update-addon --configuration-values")),
@@ -154,11 +154,11 @@ const ROWS: &[FieldRow] = &[
     row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
 ];
 
-/// The names of the clouds in the tables of facts. On-premises hosts have no cloud resources.
+/// The clouds' names in the tables of facts. On-premises hosts have no cloud resources.
 const CLOUD_NAMES: &[(&str, &str)] = &[("aws", "eks"), ("gcp", "gke"), ("azure", "aks")];
 
-/// What of ours a word of the facts allows. A new pool is always safe where the facts say that only new nodes have the
-/// new value: the old ones would stay as they are.
+/// Whether the facts allow a change kind. A new pool is always allowed if only new nodes get the new value, because
+/// existing nodes would keep the old value.
 fn is_allowed(word: &str, change: &Change) -> bool {
     matches!(
         (word, change),
@@ -204,22 +204,22 @@ fn field_changes_match_the_clouds() {
                 };
                 let facts = facts.iter().find(|it| it["field"] == fact);
                 let facts = facts.unwrap_or_else(|| panic!("the facts have no {fact}"));
-                let said = match part {
+                let mutability = match part {
                     None => &facts[row.cloud]["change"],
                     Some(part) => &facts[row.cloud][part]["change"],
                 };
-                let said = said.as_str().unwrap_or("nothing");
-                // Two rows of one name: GKE changes a machine without GPUs, and only that.
-                let twin = kind
+                let mutability = mutability.as_str().unwrap_or("nothing");
+                // Two fields have the same name: GKE changes the machine type in place only for machines without GPUs.
+                let has_variant = kind
                     .fields
                     .iter()
                     .filter(|it| it.name == field.name)
                     .count()
                     > 1;
-                let stricter = twin && matches!(field.change, Change::Replacement { .. });
-                if !is_allowed(said, &field.change) && !stricter {
+                let stricter = has_variant && matches!(field.change, Change::Replacement { .. });
+                if !is_allowed(mutability, &field.change) && !stricter {
                     wrong.push(format!(
-                        "{}: {} is {:?}, the facts say {said} ({fact})",
+                        "{}: {} is {:?}, the facts say {mutability} ({fact})",
                         kind.name, field.name, field.change
                     ));
                 }
@@ -228,7 +228,7 @@ fn field_changes_match_the_clouds() {
     }
     for (index, row) in ROWS.iter().enumerate() {
         if !used.contains(&index) {
-            wrong.push(format!("{}: there is no {}", row.kind, row.field));
+            wrong.push(format!("{}: unknown field {}", row.kind, row.field));
         }
     }
     assert_none(&wrong);

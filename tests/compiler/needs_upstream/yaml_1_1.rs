@@ -1,4 +1,4 @@
-//! YAML 1.1 parsers, such as those of kubectl and Helm, read the expected values from every file.
+//! YAML 1.1 parsers, as in kubectl and Helm, read the expected values from every file.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::external_data::{self, PYTHON};
 #[test]
 #[ignore = "needs GPUC_PYTHON with PyYAML"]
 fn pyyaml_reads_the_same_values() {
-    // Each different text once, with what was meant by it and where it is.
+    // Each distinct text with the expected value and its origin for messages.
     let mut meant = BTreeMap::new();
     for case in cases() {
         for node in nodes(case) {
@@ -24,7 +24,7 @@ fn pyyaml_reads_the_same_values() {
         let files = case.tree().files();
         let is_yaml = |path: &str| Path::new(path).extension().is_some_and(|it| it == "yaml");
         for (path, file) in files.filter(|(path, _)| is_yaml(path)) {
-            // A reader of YAML 1.2 words alone reads what the writer meant.
+            // A YAML 1.2 parser reads the expected value.
             let value: Value = serde_yaml::from_str(&file.contents).unwrap();
             let name = format!("{}: {path}", case.name);
             meant.insert(file.contents.clone(), (name, value));
@@ -46,7 +46,7 @@ fn pyyaml_reads_the_same_values() {
     assert_none(&wrong);
 }
 
-/// Everything of a case that becomes a YAML file.
+/// Every part of a case that becomes a YAML file.
 fn nodes(case: &Case) -> impl Iterator<Item = &Node> {
     let plan = case.plan();
     let objects = plan.objects.iter().map(|object| &object.node);

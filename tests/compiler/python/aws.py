@@ -1,7 +1,6 @@
-"""Runs AWS CLI commands in one process against an endpoint that nobody listens on: a command that is taken fails to
-connect.
+"""Runs AWS CLI commands in one process against an endpoint without a server: a valid command fails to connect.
 
-In: a list of commands. Out: for each {"code", "said"}.
+In: a list of commands. Out: for each {"code", "output"}.
 """
 
 import contextlib
@@ -28,11 +27,11 @@ from awscli.clidriver import create_clidriver  # noqa: E402
 driver = create_clidriver()
 answers = []
 for argv in given:
-    said = io.StringIO()
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
+    output = io.StringIO()
+    with contextlib.redirect_stderr(output), contextlib.redirect_stdout(output):
         try:
             code = driver.main(argv[1:])
         except SystemExit as end:
             code = end.code
-    answers.append({"code": code, "said": said.getvalue()})
+    answers.append({"code": code, "output": output.getvalue()})
 json.dump(answers, sys.stdout)

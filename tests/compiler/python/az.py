@@ -1,7 +1,8 @@
-"""Runs Azure CLI commands in one process, against an Azure that is a dictionary on loopback.
+"""Runs Azure CLI commands in one process, against a fake Azure on loopback that stores resources in a dictionary.
 
-In: {"offline": path of az_offline.py, "steps": [{"argv": [...], "exists": bool, "made": bool}]}. `exists` says whether
-what the command speaks of is there; `made`, whether it is what an earlier step made. Out: for each step {"code", "said", "answer", "requests"}.
+In: {"offline": path of az_offline.py, "steps": [{"argv": [...], "exists": bool, "made": bool}]}. `exists` is true
+if the resource of the command exists, and `made` if an earlier step created it. Out: for each step
+{"code", "output", "answer", "requests"}.
 """
 
 import base64
@@ -31,13 +32,13 @@ current-context: c
 """
 
 
-# What no request says and every answer has.
+# Fields that every response has, and that no request sets.
 IDENTITY = {"clientId": "0", "objectId": "0", "resourceId": "/subscriptions/0/resourceGroups/g/x/y/z/kubelet"}
 GIVEN_BY_AZURE = {"maxAgentPools": 100, "identityProfile": {"kubeletidentity": IDENTITY}}
 
 
 def pool(path):
-    """What Azure would show of a pool that this run did not make."""
+    """A pool that this run did not create, as Azure returns it."""
     argv = step["argv"]
     on = any(flag in argv for flag in ("--update-cluster-autoscaler", "--disable-cluster-autoscaler"))
     properties = {
@@ -56,7 +57,7 @@ def pool(path):
 
 
 def cluster(path):
-    """What Azure would show of a cluster that this run did not make."""
+    """A cluster that this run did not create, as Azure returns it."""
     return {
         "id": path,
         "name": path.rsplit("/", 1)[1],
@@ -140,14 +141,14 @@ class Azure(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = do_HEAD = handle_any
 
 
-# Nothing here takes time, so nobody need wait for it.
+# The fake completes every operation immediately.
 sleep = time.sleep
 time.sleep = lambda seconds: sleep(min(seconds, 0.01))
 
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Azure)
 threading.Thread(target=server.serve_forever, daemon=True).start()
 
-# The login that is no login: it stays in place after the command that comes with it has run.
+# Replaces the login. The replacement stays in place after the command in the script has run.
 arguments, sys.argv = sys.argv, ["az", "version"]
 with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
     runpy.run_path(given["offline"])
@@ -155,8 +156,8 @@ sys.argv = arguments
 
 from azure.cli.core import get_default_cli  # noqa: E402
 
-class Said(logging.StreamHandler):
-    """What the CLI logs: its own handler keeps the standard error of the first command."""
+class LogCapture(logging.StreamHandler):
+    """Captures the log of the CLI, whose own handler keeps the standard error of the first command."""
 
     def __init__(self):
         super().__init__(io.StringIO())
@@ -167,9 +168,9 @@ answers = []
 for step in given["steps"]:
     requests.clear()
     fresh.clear()
-    out, said, logged = io.StringIO(), io.StringIO(), Said()
+    out, err, logged = io.StringIO(), io.StringIO(), LogCapture()
     logging.getLogger("cli").addHandler(logged)
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
         cli = get_default_cli()
         cli.cloud.endpoints.resource_manager = f"http://127.0.0.1:{server.server_port}"
         try:
@@ -179,6 +180,6 @@ for step in given["steps"]:
         except Exception as error:  # noqa: BLE001 a crash of the CLI is an answer too
             code = repr(error)
     logging.getLogger("cli").removeHandler(logged)
-    answer = {"code": code, "said": said.getvalue() + logged.stream.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
+    answer = {"code": code, "output": err.getvalue() + logged.stream.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
     answers.append(answer)
 json.dump(answers, sys.stdout)

@@ -1,7 +1,7 @@
-"""Runs gcloud commands in one process, against a GKE that is a dictionary on loopback.
+"""Runs gcloud commands in one process, against a fake GKE on loopback that stores resources in a dictionary.
 
-In: [{"argv": [...], "exists": bool, "made": bool}]. `exists` says whether the pool or cluster that the command speaks
-of is there; `made`, whether it is what an earlier step made. Out: for each step {"code", "said", "answer", "requests"}.
+In: [{"argv": [...], "exists": bool, "made": bool}]. `exists` is true if the pool or cluster of the command exists,
+and `made` if an earlier step created it. Out: for each step {"code", "output", "answer", "requests"}.
 """
 
 import contextlib
@@ -70,9 +70,9 @@ class Gke(http.server.BaseHTTPRequestHandler):
             answer = stored.get(path) if step["made"] or path in fresh else None
             if answer is None and (step["exists"] or parts[-2] == "clusters" and "node-pools" in step["argv"]):
                 answer = (pool if parts[-2] == "nodePools" else cluster)(parts[-1])
-                # What `--remove-labels` names must be there.
+                # `--remove-labels` requires existing labels.
                 answer["resourceLabels"] = {"extra": "a", "gpuc-labels": "yde5di"}
-                # What `--clear-maintenance-window` takes away must be there.
+                # `--clear-maintenance-window` requires an existing window.
                 answer["maintenancePolicy"] = {"resourceVersion": "a1", "window": {"recurringWindow": WINDOW}}
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
@@ -94,7 +94,7 @@ class Gke(http.server.BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = handle_any
 
 
-# Nothing here takes time, so nobody need wait for it.
+# The fake completes every operation immediately.
 sleep = time.sleep
 time.sleep = lambda seconds: sleep(min(seconds, 0.01))
 
@@ -121,15 +121,15 @@ answers = []
 for step in given:
     requests.clear()
     fresh.clear()
-    out, said, code = io.StringIO(), io.StringIO(), 0
-    with contextlib.redirect_stderr(said), contextlib.redirect_stdout(out):
-        log.Reset(out, said)
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
+        log.Reset(out, err)
         try:
             cli.Execute(step["argv"][1:])
         except SystemExit as end:
             code = end.code
         except Exception as error:  # noqa: BLE001 a crash of the CLI is an answer too
             code = repr(error)
-    answer = {"code": code, "said": said.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
+    answer = {"code": code, "output": err.getvalue(), "answer": out.getvalue(), "requests": list(requests)}
     answers.append(answer)
 json.dump(answers, sys.stdout)

@@ -1,4 +1,4 @@
-"""Validates Kubernetes objects with kubernetes-validate, strictly; answers with what is wrong.
+"""Validates Kubernetes objects strictly with kubernetes-validate, and prints the errors.
 
 In: {"versions": ["1.33"], "objects": [...]}. Out: [{"object": index, "version": "1.33", "message": "..."}].
 """
@@ -10,7 +10,7 @@ import sys
 import kubernetes_validate
 from kubernetes_validate import utils
 
-# It reads 2 MB of schema anew for each object.
+# Without a cache, kubernetes-validate reads 2 MB of schema for each object.
 utils.schema_contents = functools.cache(utils.schema_contents)
 
 given = json.load(sys.stdin)

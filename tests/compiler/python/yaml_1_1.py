@@ -1,4 +1,4 @@
-"""Reads YAML texts with PyYAML, which follows YAML 1.1. In: a list of texts. Out: what each holds, as JSON."""
+"""Reads YAML texts with PyYAML, which follows YAML 1.1. In: a list of texts. Out: the value of each, as JSON."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-//! The admission policy rejects no pod for which a scheduler finds a node.
+//! The admission policy rejects no pod that the scheduler can place.
 
 use std::cell::Cell;
 
@@ -24,8 +24,8 @@ fn admission_policy_rejects_no_schedulable_pod() {
     };
     let (run, stopped, missed) = (Cell::new(0), Cell::new(0), Cell::new(0));
     let pods = prop::collection::vec(pod(), 24);
-    let result = TestRunner::new(config).run(&(cluster(), pods), |(drawn, pods)| {
-        let text = format!("{}admission: {{guard: enforce}}\n", drawn.text());
+    let result = TestRunner::new(config).run(&(cluster(), pods), |(generated, pods)| {
+        let text = format!("{}admission: {{guard: enforce}}\n", generated.text());
         let outcome = compile_text(&text);
         let plan = outcome.compilations.first().and_then(|it| it.plan.as_ref());
         let Some(plan) = plan else {
@@ -37,20 +37,24 @@ fn admission_policy_rejects_no_schedulable_pod() {
             let object = json!({
                 "apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a"}, "spec": spec,
             });
-            let said = server.admit_create(&object, ("sandbox", &[]));
-            let refused = said.iter().filter_map(|it| match it {
+            let results = server.admit_create(&object, ("sandbox", &[]));
+            let refused = results.iter().filter_map(|it| match it {
                 AdmissionResult::Denied(message) => Some(message),
                 AdmissionResult::Warned(_) => None,
             });
             let refused: Vec<_> = refused.collect();
-            let runnable = admit_on_gke(spec, drawn.is_gcp);
-            let mut nodes = drawn.pools.iter().flat_map(|pool| drawn.nodes(pool));
+            let runnable = admit_on_gke(spec, generated.is_gcp);
+            let mut nodes = generated
+                .pools
+                .iter()
+                .flat_map(|pool| generated.nodes(pool));
             let fits = nodes.any(|node| oracle::fits(&runnable, &node));
-            // The scheduler gives several replicas to one container, which the policy rejects as useless.
+            // The scheduler places a container with several replicas, but the policy rejects it because a program can
+            // use only one.
             let by_shares = |message: &&&String| message.contains("replicas of ");
             let is_refused = refused.len() > refused.iter().filter(by_shares).count();
-            prop_assert!(!(fits && is_refused), "{said:?}\n{object:#}\n{text}");
-            // The report on a pull request agrees, replicas included.
+            prop_assert!(!(fits && is_refused), "{results:?}\n{object:#}\n{text}");
+            // gpuc's scheduling checks agree, including for replicas.
             let demand =
                 Demand::from_pod_spec(&Node::from_json(spec.clone()), &DefaultRequests::default());
             let verdicts = check_pools(&demand, &cluster);
@@ -60,7 +64,7 @@ fn admission_policy_rejects_no_schedulable_pod() {
                 .count();
             prop_assert!(
                 refused.is_empty() || held == 0,
-                "{said:?}\n{object:#}\n{text}"
+                "{results:?}\n{object:#}\n{text}"
             );
             count(match (fits, is_refused) {
                 (true, _) => &run,
@@ -71,7 +75,7 @@ fn admission_policy_rejects_no_schedulable_pod() {
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
-    // Others of those that cannot run select nodes that do not exist, or request too much memory.
+    // Other unschedulable pods select labels of nodes that do not exist, or request too much memory.
     let counts = [&run, &stopped, &missed].map(Cell::get);
     assert!(counts.iter().all(|count| *count > 5), "{counts:?}");
 }

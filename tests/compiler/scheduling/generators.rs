@@ -18,7 +18,8 @@ const RANKS: [&str; 5] = ["1", "2", "10", "a", "-3"];
 const EXTERNAL_LABEL: &str = "example.com/by-hand";
 const ZONES: [&str; 3] = ["us-east-1a", "us-east-1b", "us-east-1c"];
 
-/// A machine type: its name, cores, GiB of memory, GPUs, architecture. From the clouds' own pages, 2026-11-21.
+/// A machine type: its name, cores, GiB of memory, GPUs and architecture. Source: the clouds' documentation,
+/// 2026-11-21.
 type Machine = (&'static str, u128, u128, u128, &'static str);
 
 const AWS: [Machine; 5] = [
@@ -36,7 +37,7 @@ const GCP: [Machine; 4] = [
     ("a2-highgpu-1g", 12, 85, 1, "amd64"),
 ];
 
-/// The sharing methods: the YAML in the file, and the resources of a node per GPU.
+/// The sharing methods: the YAML in the file, and the extended resources of a node per GPU.
 const SHARING: [(&str, &[(&str, u128)]); 6] = [
     ("none", &[("nvidia.com/gpu", 1)]),
     ("{timeSlicing: {replicas: 4}}", &[("nvidia.com/gpu", 4)]),
@@ -111,7 +112,7 @@ impl GeneratedCluster {
         }
     }
 
-    /// Only an A100 can be partitioned, and a machine without GPUs has no sharing.
+    /// Only an A100 can be partitioned. A machine without GPUs has no sharing.
     fn sharing(&self, pool: &GeneratedPool) -> (&'static str, &'static [(&'static str, u128)]) {
         let (name, _, _, gpus, _) = self.machine(pool);
         let is_a100 = name.starts_with("p4d") || name.starts_with("a2-");
@@ -125,7 +126,7 @@ impl GeneratedCluster {
     fn taints(&self, pool: &GeneratedPool) -> Vec<(String, String, String)> {
         let (_, _, _, gpus, architecture) = self.machine(pool);
         let text = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
-        // GKE's own has this key, and a pool has a key once.
+        // GKE's own taint has this key, and each key occurs once in a pool.
         let is_own = |key: usize| !(self.is_gcp && gpus > 0 && TAINTS[key] == "nvidia.com/gpu");
         let written = pool.taints.iter().filter(|(key, _, _)| is_own(*key));
         let mut seen = BTreeSet::new();
@@ -198,7 +199,7 @@ impl GeneratedCluster {
         text
     }
 
-    /// The possible nodes of a pool, one for each zone; any zone if the file sets none.
+    /// The possible nodes of a pool: one for each zone, or one in an unknown zone if the file sets no zones.
     pub(super) fn nodes(&self, pool: &GeneratedPool) -> Vec<Node> {
         let (machine, cores, gib, gpus, architecture) = self.machine(pool);
         let (sharing, devices) = self.sharing(pool);
@@ -253,23 +254,23 @@ impl GeneratedCluster {
         zones.into_iter().map(node).collect()
     }
 
-    /// Labels that no pool of the file sets: users may have added them to nodes manually.
+    /// Labels that no pool in the file sets. Users may add them to nodes manually.
     pub(super) fn externally_settable_labels(&self) -> Vec<&'static str> {
-        let is_unspoken = |index: &usize| {
+        let is_unset = |index: &usize| {
             let mut pools = self.pools.iter();
             pools.all(|pool| !pool.labels.contains_key(index))
         };
-        let labels = (0..LABELS.len()).filter(is_unspoken);
+        let labels = (0..LABELS.len()).filter(is_unset);
         let labels = labels.map(|index| LABELS[index]);
         labels.chain([EXTERNAL_LABEL]).collect()
     }
 
-    /// Whether the file decides every request of the pod for this pool.
+    /// Whether the file determines every label and resource that the pod requests from this pool.
     pub(super) fn is_decided(&self, pool: &GeneratedPool, pod: &Value) -> bool {
-        let asked: Vec<_> = requested_labels(pod).collect();
-        let is_open = !self.is_gcp && pool.zones.is_empty() && asked.contains(&ZONE);
+        let requested: Vec<_> = requested_labels(pod).collect();
+        let is_open = !self.is_gcp && pool.zones.is_empty() && requested.contains(&ZONE);
         !is_open
-            && !asked
+            && !requested
                 .iter()
                 .any(|key| self.externally_settable_labels().contains(key))
     }
@@ -291,7 +292,7 @@ fn requested_labels(pod: &Value) -> impl Iterator<Item = &str> {
 
 const ZONE: &str = "topology.kubernetes.io/zone";
 
-/// A label's value may not begin with `-`.
+/// A label value cannot begin with `-`.
 fn label_value(index: usize) -> &'static str {
     match RANKS[index] {
         "-3" => "7",
@@ -305,9 +306,9 @@ pub(super) fn admit_on_gke(pod: &Value, is_gcp: bool) -> Value {
     if !is_gcp {
         return pod;
     }
-    let asked = super::oracle::pod_requests(&pod);
+    let requested = super::oracle::pod_requests(&pod);
     let mut tolerations = pod["tolerations"].as_array().cloned().unwrap_or_default();
-    for (name, count) in asked {
+    for (name, count) in requested {
         if name.contains('/') && count > 0 {
             let key = &name;
             tolerations.push(json!({"key": key, "operator": "Exists", "effect": "NoSchedule"}));
@@ -398,7 +399,7 @@ fn toleration() -> impl Strategy<Value = Value> {
     let effects = prop::sample::select(vec!["", "NoSchedule", "NoExecute", "PreferNoSchedule"]);
     let operators = prop::sample::select(vec!["", "Equal", "Exists", "Exists"]);
     (keys, values, effects, operators).prop_map(|(key, value, effect, operator)| {
-        // The API refuses an empty key without `Exists`, and a value with it.
+        // The API server rejects an empty key without `Exists`, and a value with `Exists`.
         let operator = if key.is_empty() { "Exists" } else { operator };
         let mut fields = Map::new();
         let value = if operator == "Exists" { "" } else { value };
@@ -432,7 +433,7 @@ fn expression() -> impl Strategy<Value = Value> {
         (EXTERNAL_LABEL, vec!["1", "x"]),
     ];
     let operators = vec!["In", "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"];
-    let drawn = prop::sample::select(keys).prop_flat_map(move |(key, values)| {
+    let parts = prop::sample::select(keys).prop_flat_map(move |(key, values)| {
         let values = prop::sample::subsequence(values.clone(), 1..=2.min(values.len()));
         (
             Just(key),
@@ -441,14 +442,14 @@ fn expression() -> impl Strategy<Value = Value> {
             prop::sample::select(vec!["-5", "1", "5"]),
         )
     });
-    drawn.prop_map(|(key, operator, values, bound)| match operator {
+    parts.prop_map(|(key, operator, values, bound)| match operator {
         "Exists" | "DoesNotExist" => json!({"key": key, "operator": operator}),
         "Gt" | "Lt" => json!({"key": key, "operator": operator, "values": [bound]}),
         _ => json!({"key": key, "operator": operator, "values": values}),
     })
 }
 
-/// A `PodSpec`.
+/// A pod spec.
 pub(crate) fn pod() -> impl Strategy<Value = Value> {
     let containers = prop::collection::vec(container(), 1..3);
     let inits = prop::collection::vec(init_container(), 0..4);

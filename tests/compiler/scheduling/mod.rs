@@ -1,4 +1,4 @@
-//! The feasibility of a pod on a pool matches a scheduler, and the reasons are helpful.
+//! The feasibility of a pod on a pool matches a model of the scheduler, and the reasons are helpful.
 
 mod admission_guard;
 pub(crate) mod generators;
@@ -24,27 +24,27 @@ use proptest::test_runner::{Config, TestRunner};
 
 use generators::{admit_on_gke, cluster, pod};
 
-/// The number of times that each result occurred.
+/// How often each result occurred.
 #[derive(Default)]
 struct AnswerCounts {
     fits: Cell<u32>,
     does_not_fit: Cell<u32>,
     unknown: Cell<u32>,
-    crowded: Cell<u32>,
+    over_capacity: Cell<u32>,
 }
 
 fn count(cell: &Cell<u32>) {
     cell.set(cell.get() + 1);
 }
 
-/// Copies of the nodes with possible values of the labels that the file does not set.
-fn possible_nodes(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::Node>> {
+/// Copies of the nodes with possible values for the labels that the file does not set.
+fn possible_nodes(nodes: &[oracle::Node], unset_labels: &[&str]) -> Vec<Vec<oracle::Node>> {
     let worlds = [None, Some("1"), Some("10"), Some("x")].map(|value| {
         let mut nodes = nodes.to_vec();
         for node in &mut nodes {
             let labels = value
                 .into_iter()
-                .flat_map(|value| unspoken.iter().map(move |key| (key, value)));
+                .flat_map(|value| unset_labels.iter().map(move |key| (key, value)));
             let labels = labels.map(|(key, value)| ((*key).to_owned(), value.to_owned()));
             node.labels.extend(labels);
         }
@@ -53,11 +53,11 @@ fn possible_nodes(nodes: &[oracle::Node], unspoken: &[&str]) -> Vec<Vec<oracle::
     worlds.into()
 }
 
-/// The cluster of a file without errors. Nothing is generated, because that takes most of the time.
+/// The cluster in a file without errors. No tree is generated, because that takes most of the time.
 fn resolve_valid(text: &str) -> Option<Cluster> {
     let (mut sources, mut report) = (Sources::default(), Report::default());
-    let world = MemoryFiles::with_file("gpu-cluster.yaml", text);
-    let loaded = load::load(&world, "gpu-cluster.yaml", &mut sources, &mut report);
+    let files = MemoryFiles::with_file("gpu-cluster.yaml", text);
+    let loaded = load::load(&files, "gpu-cluster.yaml", &mut sources, &mut report);
     let config = decode::decode_cluster(&loaded[0].root, &mut report)?;
     let cluster = resolve(
         Arc::new(config),
@@ -69,11 +69,11 @@ fn resolve_valid(text: &str) -> Option<Cluster> {
 }
 
 fn check_agreement(
-    drawn: &generators::GeneratedCluster,
+    generated: &generators::GeneratedCluster,
     pods: &[(serde_json::Value, u32, bool)],
     seen: &AnswerCounts,
 ) -> Result<(), TestCaseError> {
-    let Some(cluster) = &resolve_valid(&drawn.text()) else {
+    let Some(cluster) = &resolve_valid(&generated.text()) else {
         return Err(TestCaseError::reject("refused"));
     };
     for (pod, replicas, apart) in pods {
@@ -81,30 +81,31 @@ fn check_agreement(
             Demand::from_pod_spec(&Node::from_json(pod.clone()), &DefaultRequests::default());
         demand.pods = Some(Spanned::without_span(*replicas));
         demand.anti_affinity = *apart;
-        let pod = admit_on_gke(pod, drawn.is_gcp);
-        for pool in &drawn.pools {
+        let pod = admit_on_gke(pod, generated.is_gcp);
+        for pool in &generated.pools {
             let verdict = check_pool(&demand, cluster, cluster.pool(&pool.name).unwrap());
             let scheduled = verdict.schedulability();
-            let nodes = drawn.nodes(pool);
-            let found = possible_nodes(&nodes, &drawn.externally_settable_labels()).into_iter();
+            let nodes = generated.nodes(pool);
+            let found = possible_nodes(&nodes, &generated.externally_settable_labels()).into_iter();
             let found: Vec<_> = found
                 .map(|nodes| nodes.iter().any(|node| oracle::fits(&pod, node)))
                 .collect();
             let context = || {
                 format!(
                     "{pod:#}\n{}\n{pool:?}\n{:#?}",
-                    drawn.text(),
+                    generated.text(),
                     verdict.reasons
                 )
             };
             match scheduled {
                 Feasibility::Fits => prop_assert!(found.iter().all(|fits| *fits), "{}", context()),
                 Feasibility::DoesNotFit => {
-                    // Of zones that the file does not name, one may do: that is open, and never a no.
+                    // If the file names no zones, the pod may fit in some zone. The result must be Unknown, not
+                    // DoesNotFit.
                     prop_assert!(!found.iter().any(|fits| *fits), "{}", context());
                 }
                 Feasibility::Unknown => {
-                    prop_assert!(!drawn.is_decided(pool, &pod), "{}", context());
+                    prop_assert!(!generated.is_decided(pool, &pod), "{}", context());
                 }
             }
             count(match scheduled {
@@ -118,12 +119,18 @@ fn check_agreement(
             let fitting = nodes.iter().find(|node| oracle::fits(&pod, node)).unwrap();
             let placed = oracle::placeable_pods(&pod, fitting, pool.max_nodes, *apart);
             let mut reasons = verdict.reasons.iter();
-            let is_crowded =
+            let is_over_capacity =
                 reasons.any(|reason| matches!(reason.cause, MisfitCause::Nodes { .. }));
             let expected = placed < u64::from(*replicas);
-            prop_assert_eq!(is_crowded, expected, "{} pods\n{}", replicas, context());
-            if is_crowded {
-                count(&seen.crowded);
+            prop_assert_eq!(
+                is_over_capacity,
+                expected,
+                "{} pods\n{}",
+                replicas,
+                context()
+            );
+            if is_over_capacity {
+                count(&seen.over_capacity);
             }
         }
     }
@@ -143,9 +150,17 @@ fn feasibility_matches_the_scheduler() {
     let pods = prop::collection::vec((pod(), 1..9u32, any::<bool>()), 40);
     let strategy = (cluster(), pods);
     let mut seen_often = false;
-    let counts = || [&seen.fits, &seen.does_not_fit, &seen.unknown, &seen.crowded].map(Cell::get);
-    // A test that sees one answer only says nothing. What is drawn is another thing each time: where it has little of
-    // one answer, more is drawn.
+    let counts = || {
+        [
+            &seen.fits,
+            &seen.does_not_fit,
+            &seen.unknown,
+            &seen.over_capacity,
+        ]
+        .map(Cell::get)
+    };
+    // A test in which one result dominates proves little. The generated inputs vary, so that the test generates more
+    // until every result is frequent.
     for _ in 0..10 {
         let result = TestRunner::new(config.clone()).run(&strategy, |(cluster, pods)| {
             check_agreement(&cluster, &pods, &seen)

@@ -1,5 +1,5 @@
-//! A scheduler that looks at one pod and one node, written from Kubernetes' own documents on objects of Kubernetes' own
-//! shape. It knows nothing of gpuc.
+//! A scheduler for one pod and one node, implemented from the documentation of Kubernetes for objects of the Kubernetes
+//! API. It uses no code of gpuc.
 //!
 //! <https://kubernetes.io/docs/concepts/scheduling-eviction/>,
 //! <https://kubernetes.io/docs/concepts/workloads/pods/init-containers/#resource-sharing-within-containers>
@@ -15,7 +15,7 @@ pub(super) struct Node {
     pub(super) labels: BTreeMap<String, String>,
     /// Key, value and effect.
     pub(super) taints: Vec<(String, String, String)>,
-    /// In thousandths: of a core, of a byte, of a device.
+    /// In thousandths of a core, of a byte, or of a device.
     pub(super) allocatable: BTreeMap<String, u128>,
 }
 
@@ -52,7 +52,7 @@ fn text_of<'v>(value: &'v Value, key: &str) -> &'v str {
     value[key].as_str().unwrap_or_default()
 }
 
-/// A quantity in thousandths. Supports the forms in these tests: numbers, `m`, and powers of 1000 and 1024.
+/// A quantity in thousandths. Supports only the formats in these tests: numbers, `m`, and powers of 1000 and 1024.
 fn amount(value: &Value) -> u128 {
     let text = match value {
         Value::String(text) => text.clone(),
@@ -70,18 +70,18 @@ fn amount(value: &Value) -> u128 {
     let (digits, unit) = units
         .find_map(|(suffix, unit)| Some((text.strip_suffix(suffix)?, *unit)))
         .unwrap();
-    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let (integer, part) = digits.split_once('.').unwrap_or((digits, "0"));
     let number = |digits: &str| digits.parse::<u128>().unwrap();
     let tens = 10_u128.pow(u32::try_from(part.len()).unwrap());
-    number(whole) * unit + (number(part) * unit).div_ceil(tens)
+    number(integer) * unit + (number(part) * unit).div_ceil(tens)
 }
 
-/// A container's effective requests: its requests, and its limits where there is no request.
+/// A container's effective requests: its requests, or its limits for resources without a request.
 fn container_requests(container: &Value, name: &str) -> u128 {
     let resources = &container["resources"];
-    let asked = [&resources["requests"][name], &resources["limits"][name]];
-    let mut asked = asked.into_iter().filter(|value| !value.is_null());
-    asked.next().map_or(0, amount)
+    let values = [&resources["requests"][name], &resources["limits"][name]];
+    let mut values = values.into_iter().filter(|value| !value.is_null());
+    values.next().map_or(0, amount)
 }
 
 /// A pod's effective requests: the maximum of its init phase and its running phase.
@@ -91,15 +91,19 @@ pub(crate) fn pod_requests(pod: &Value) -> BTreeMap<String, u128> {
     let mut names = Vec::new();
     for container in inits.iter().chain(containers) {
         for key in ["requests", "limits"] {
-            let asked = container["resources"][key].as_object();
-            names.extend(asked.into_iter().flat_map(|asked| asked.keys().cloned()));
+            let values = container["resources"][key].as_object();
+            names.extend(values.into_iter().flat_map(|values| values.keys().cloned()));
         }
     }
     let overhead = pod["overhead"].as_object();
-    names.extend(overhead.into_iter().flat_map(|asked| asked.keys().cloned()));
+    names.extend(
+        overhead
+            .into_iter()
+            .flat_map(|values| values.keys().cloned()),
+    );
     let mut requests = BTreeMap::new();
     for name in names {
-        // Moments of the pod's life, each with what runs then.
+        // The phases of the pod's lifecycle, each with the total request of the running containers.
         let mut moments = Vec::new();
         let mut running = 0;
         for init in inits {
@@ -127,9 +131,9 @@ pub(crate) fn pod_requests(pod: &Value) -> BTreeMap<String, u128> {
 }
 
 fn resources_fit(pod: &Value, node: &Node) -> bool {
-    pod_requests(pod).into_iter().all(|(name, asked)| {
+    pod_requests(pod).into_iter().all(|(name, request)| {
         let has = node.allocatable.get(&name).copied().unwrap_or(0);
-        asked <= has
+        request <= has
     })
 }
 
@@ -196,7 +200,7 @@ fn matches_expression(expression: &Value, node: &Node) -> bool {
             match comparison {
                 "Gt" => label > bound,
                 "Lt" => label < bound,
-                other => panic!("no operator is called {other}"),
+                other => panic!("unknown operator {other}"),
             }
         }
     }

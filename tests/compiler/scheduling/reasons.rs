@@ -51,7 +51,7 @@ const CUT: &str = "name: cut, machine: p4d.24xlarge, nodes: {count: 1}, \
                    sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.5gb, count: 7}]}]}}";
 
 #[test]
-fn missing_resources() {
+fn missing_resources_are_explained() {
     assert_reasons(
         &[SYSTEM, TRAIN, CUT],
         &pod_requesting(&json!({"nvidia.com/gpu": 9})),
@@ -78,7 +78,7 @@ fn missing_resources() {
 }
 
 #[test]
-fn machine_size_and_architecture() {
+fn machine_size_and_architecture_are_explained() {
     assert_reasons(
         &[SYSTEM, SHARED],
         &pod_requesting(&json!({"cpu": "4500m", "memory": "24Gi"})),
@@ -120,7 +120,7 @@ fn machine_size_and_architecture() {
 }
 
 #[test]
-fn taints_and_labels() {
+fn taints_and_labels_are_explained() {
     let own = "name: own, machine: g6.xlarge, nodes: {count: 1}, dedicatedTo: research, \
                taints: [{key: maintenance, effect: NoExecute}, {key: soft, value: x, effect: PreferNoSchedule}]";
     assert_reasons(
@@ -181,7 +181,7 @@ fn taints_and_labels() {
 }
 
 #[test]
-fn unsupported_gpu_requests() {
+fn unsupported_gpu_requests_are_explained() {
     assert_reasons(
         &[SHARED],
         &pod_requesting(&json!({"nvidia.com/gpu": 2})),
@@ -203,13 +203,13 @@ fn unsupported_gpu_requests() {
             "pool `cut` possibly advertises `nvidia.com/mig-1g.5gb` as MIG devices, and a program uses only one of 2",
         ],
     );
-    let talk = Demand {
+    let communicating = Demand {
         gpus_communicate: true,
         ..two
     };
     assert_reasons(
         &[CUT],
-        &talk,
+        &communicating,
         &[
             "pool `cut` advertises `nvidia.com/mig-1g.5gb` as MIG devices, and 2 of them cannot communicate with each other",
         ],
@@ -231,7 +231,7 @@ fn unsupported_gpu_requests() {
 }
 
 #[test]
-fn more_pods_than_nodes() {
+fn more_pods_than_nodes_are_explained() {
     let demand = |pods, apart| Demand {
         pods: Some(Spanned::without_span(pods)),
         anti_affinity: apart,
@@ -251,7 +251,7 @@ fn more_pods_than_nodes() {
 }
 
 #[test]
-fn images_that_the_driver_or_gpu_cannot_run() {
+fn incompatible_images_are_explained() {
     let image = |name: &str| Demand {
         images: vec![Image::new(Spanned::without_span(name.to_owned()))],
         ..pod_requesting(&json!({"nvidia.com/gpu": 1}))
@@ -292,7 +292,7 @@ fn images_that_the_driver_or_gpu_cannot_run() {
 }
 
 #[test]
-fn resource_claims() {
+fn resource_claims_are_explained() {
     let pools = [
         "name: a, machine: p4d.24xlarge, nodes: {count: 1}, stack: {allocation: dra}",
         "name: b, machine: g6.xlarge, nodes: {count: 1}, stack: {allocation: dra}",
@@ -324,7 +324,7 @@ fn resource_claims() {
         &pod_requesting(&json!({"nvidia.com/gpu": 1})),
         &["pool `a` does not advertise `nvidia.com/gpu`"],
     );
-    // From 1.36 Kubernetes makes the claim.
+    // From Kubernetes 1.36 on, the scheduler creates the ResourceClaim.
     let outcome = cluster("1.36", &pools);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
     let verdicts = check_pools(&pod_requesting(&json!({"nvidia.com/gpu": 2})), cluster);

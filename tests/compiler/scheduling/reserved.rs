@@ -1,11 +1,11 @@
-//! The reserved capacity of a node, computed from the documentation of the clouds, independently of gpuc.
+//! The reserved capacity of a node, computed from the clouds' documentation and independently of gpuc.
 //!
 //! <https://cloud.google.com/kubernetes-engine/docs/concepts/plan-node-sizes> (of memory as
 //! hatemosphere/gke-node-allocatable-memory-calculator quotes it), and awslabs/amazon-eks-ami
 //! `nodeadm/internal/kubelet/config.go`, read 2026-11-22.
 
-/// Thousandths of a core that EKS and GKE keep alike: 6 % of the first core, 1 % of the second, half a percent of the
-/// third and fourth, a quarter of a percent of each beyond.
+/// Millicores that both EKS and GKE reserve: 6 % of the first core, 1 % of the second, 0.5 % of the third and fourth,
+/// and 0.25 % of each further core.
 pub(super) fn reserved_cores(cores: u128) -> u128 {
     let tenths = (1..=cores).map(|core| match core {
         1 => 600,
@@ -35,12 +35,12 @@ pub(super) fn gke_reserved_memory(gib: u128) -> u128 {
     hundredths * 1024 * 1024 / 100
 }
 
-/// Capacity that users' pods do not get, in addition to the reserved cores: thousandths of a core for the components
-/// that serve the node's GPUs (gpuc-runtime, with a second container where MPS shares them, and on GKE what installs
-/// the driver), and bytes for that and for what the cloud keeps.
+/// Capacity that user pods do not get, in addition to the reserved cores: millicores for the components that serve the
+/// node's GPUs, and bytes for these components and the cloud's reservation. The components are gpuc-runtime, which has
+/// a second container for MPS, and on GKE the driver installer.
 ///
-/// How many pods a node takes: awslabs/amazon-eks-ami `eni-max-pods.txt` (from memory). Of a machine without GPUs
-/// nothing is known, and no machine takes fewer than 4.
+/// The maximum number of pods per node: awslabs/amazon-eks-ami `eni-max-pods.txt` (from memory). For machines without
+/// GPUs it is unknown, and at least 4.
 pub(super) fn reserved_on_node(
     is_gcp: bool,
     (machine, gib, gpus): (&str, u128, u128),

@@ -1,17 +1,17 @@
-//! The tokens of a Rust file, as far as the conventions need them.
+//! A lexer for Rust files, as far as the tests of conventions need it.
 
 use std::collections::BTreeSet;
 
-/// A Rust file taken apart.
+/// The parts of a Rust file.
 #[derive(Default)]
 pub(super) struct SourceText {
     /// Every identifier and keyword.
     pub(super) names: BTreeSet<String>,
-    /// Every text on one line; those of several lines are pages and examples.
+    /// Every string literal on one line. Multi-line literals are documents and examples.
     pub(super) texts: BTreeSet<String>,
-    /// The file with nothing inside its texts.
+    /// The file with empty string literals.
     pub(super) without_texts: String,
-    /// The comments and the texts, each line in its place; every character of code is a `\u{1}`.
+    /// The comments and string literals at their original positions. Every character of code is replaced with `\u{1}`.
     pub(super) prose: String,
 }
 
@@ -24,7 +24,7 @@ impl SourceText {
                 '/' if rest.starts_with("//") => (rest.find('\n').unwrap_or(rest.len()), None),
                 'r' if rest.starts_with("r\"") || rest.starts_with("r#") => raw(rest),
                 '"' => plain(rest),
-                // A lifetime has no closing quote; a character may be a quote itself.
+                // A lifetime has no closing quote, and a character literal may contain a quote.
                 '\'' => (character(rest), None),
                 c if c.is_alphabetic() || c == '_' => {
                     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
@@ -37,7 +37,7 @@ impl SourceText {
             if let Some(text) = text {
                 let breaks = token.matches('\n').count();
                 code.without_texts.push_str(&"\n".repeat(breaks));
-                // Lines that are continued with a backslash are one text.
+                // Lines that are joined with a backslash are one text.
                 code.prose.push_str(&match first {
                     '"' => token.replace("\\\n", " \n").replace("\\n", "  "),
                     _ => token.to_owned(),
@@ -103,7 +103,7 @@ fn character(rest: &str) -> usize {
     }
 }
 
-/// The words of a name or a text, in lower case: `AwsCluster` and `aws_cluster` are both `aws`, `cluster`.
+/// The words of a name or a text, in lower case: both `AwsCluster` and `aws_cluster` are `aws`, `cluster`.
 pub(super) fn words(text: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut before = ' ';
@@ -122,7 +122,7 @@ pub(super) fn words(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn files_are_taken_apart() {
+fn files_are_split_into_code_and_prose() {
     let text = "//! Aws\nuse crate::node::Node;\nfn eks<'a>(c: char) -> &'a str { let q = '\"'; r#\"gke\"# }\n// end\n";
     let code = SourceText::parse(text);
     assert!(code.prose.starts_with(" Aws\n\u{1}\u{1}\u{1} "));

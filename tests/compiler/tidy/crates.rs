@@ -5,17 +5,17 @@ use std::fs;
 
 use crate::support::repository;
 
-/// The crates of the compiler from below, each with the crates of this workspace that it may depend on.
+/// The compiler's crates in order of their layers, each with the crates of this workspace that it may depend on.
 const CRATES: &[(&str, &[&str])] = &[
     ("schema", &[]),
     ("syntax", &["schema"]),
     ("kubernetes", &["schema", "syntax"]),
     ("model", &["schema", "syntax"]),
-    // These three do not depend on one another.
+    // These three crates do not depend on each other.
     ("checks", &["schema", "syntax", "kubernetes", "model"]),
     ("clouds", &["schema", "syntax", "model"]),
     ("manifests", &["schema", "syntax", "kubernetes", "model"]),
-    // No cloud and no crate of rules.
+    // This crate depends on no cloud and no crate of rules.
     (
         "compile",
         &["schema", "syntax", "kubernetes", "model", "manifests"],
@@ -36,7 +36,7 @@ fn dependencies(manifest: &str) -> Vec<String> {
 }
 
 #[test]
-fn crates_depend_on_lower_layers_alone() {
+fn crates_depend_only_on_lower_layers() {
     let root = repository();
     let crates = fs::read_dir(root.join("compiler/crates")).unwrap();
     let mut manifests: BTreeMap<String, _> = crates

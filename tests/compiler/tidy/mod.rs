@@ -14,11 +14,11 @@ use gpuc_schema::gpu::MODELS;
 use crate::support::{files_below, repository};
 use code::{SourceText, words};
 
-/// The words by which people call clouds.
+/// Names and abbreviations of clouds.
 const CLOUD_WORDS: &[&str] = &["aws", "eks", "gke", "gcp", "azure", "aks"];
 
 #[test]
-fn clouds_name_only_themselves() {
+fn clouds_do_not_name_other_clouds() {
     let own: &[(&str, &[&str])] = &[
         ("aws", &["aws", "eks"]),
         ("azure", &["azure", "aks"]),
@@ -58,7 +58,7 @@ fn gpu_models_are_named_only_in_tables() {
     let mut wrong = Vec::new();
     for (path, code) in compiler_sources() {
         let is_table = path.starts_with("clouds/") && path.contains("machine");
-        // Which GPUs a cloud attaches or partitions is a table too.
+        // The tables of the GPUs that GKE attaches or partitions.
         let gpu_tables = ["attachable_gpus", "partitions", "zones", "accelerator"];
         let mut gpu_tables = gpu_tables.iter().map(|it| format!("gcp/{it}.rs"));
         if is_table || gpu_tables.any(|end| path.ends_with(&end)) {
@@ -74,9 +74,9 @@ fn gpu_models_are_named_only_in_tables() {
     assert!(wrong.is_empty(), "{wrong:#?}");
 }
 
-/// The resolved pools are read instead of the file, except by rules about what the user wrote.
+/// Code reads the resolved pools instead of the file's pools, except rules about the user's settings.
 #[test]
-fn rules_alone_read_pools_of_the_file() {
+fn only_rules_read_pools_of_the_file() {
     let mut wrong = Vec::new();
     for (path, code) in compiler_sources() {
         let is_rule = path.starts_with("checks/") || path.contains("/rules/");
@@ -103,6 +103,7 @@ fn files_are_declared_as_modules() {
         "schema/src",
         "runtime/src",
         "tests/compiler",
+        "tests/golden",
     ];
     for root in crates.chain(others.map(str::to_owned)) {
         let files = files_below(&repository().join(&root));
@@ -127,7 +128,10 @@ fn files_are_declared_as_modules() {
             }
         }
     }
-    assert!(wrong.is_empty(), "no list declares these files: {wrong:#?}");
+    assert!(
+        wrong.is_empty(),
+        "no module declares these files: {wrong:#?}"
+    );
 }
 
 #[test]
@@ -146,7 +150,7 @@ fn rules_are_sorted_and_in_their_blocks() {
             "gcp" => 2600..2700,
             "azure" => 2700..2800,
             "onPrem" => 2800..2900,
-            other => panic!("{other} has no block of ids"),
+            other => panic!("cloud {other} has no block of ids"),
         };
         lists.push((block, cloud.rules()));
     }
@@ -161,14 +165,14 @@ fn rules_are_sorted_and_in_their_blocks() {
 }
 
 #[test]
-fn modules_begin_with_a_sentence() {
+fn modules_begin_with_a_doc_comment() {
     let files = tracked_files(".rs");
-    let bare = files.iter().filter(|(_, text)| !text.starts_with("//! "));
-    let bare: Vec<_> = bare.map(|(path, _)| path).collect();
-    assert!(bare.is_empty(), "{bare:#?}");
+    let undocumented = files.iter().filter(|(_, text)| !text.starts_with("//! "));
+    let undocumented: Vec<_> = undocumented.map(|(path, _)| path).collect();
+    assert!(undocumented.is_empty(), "{undocumented:#?}");
 }
 
-/// Files of more than 500 lines before their tests, with the reason.
+/// Files with more than 500 lines before their tests, with the reason.
 const LONG_FILES: &[(&str, &str)] = &[
     (
         "compiler/crates/compile/src/emit/script/tests/mod.rs",
@@ -285,8 +289,8 @@ fn links_have_targets() {
     assert!(broken.is_empty(), "{broken:#?}");
 }
 
-/// The compiler's sources without their tests: those of a crate by `<crate>/<path below src>`, others by their path
-/// below `compiler/src`.
+/// The compiler's sources without tests. A file of a crate has the key `<crate>/<path below src>`, any other file its
+/// path below `compiler/src`.
 fn compiler_sources() -> BTreeMap<String, SourceText> {
     let crates = files_below(&repository().join("compiler/crates"))
         .into_iter()
@@ -306,7 +310,7 @@ fn compiler_sources() -> BTreeMap<String, SourceText> {
         .collect()
 }
 
-/// The paths of source files in the documentation for contributors, whole or their ends, are those of files.
+/// Every path of a source file in the documentation for contributors is the path of a file, or its end.
 #[test]
 fn documentation_names_existing_files() {
     let paths: Vec<_> = tracked_files(".rs")
@@ -326,7 +330,7 @@ fn documentation_names_existing_files() {
     assert!(unknown.is_empty(), "{unknown:#?}");
 }
 
-/// The files that git keeps and whose names end like this, with their texts.
+/// The files in git whose names end with `end`, with their contents.
 fn tracked_files(end: &str) -> Vec<(String, String)> {
     let mut git = Command::new("git");
     git.args([
@@ -337,7 +341,7 @@ fn tracked_files(end: &str) -> Vec<(String, String)> {
         "-z",
     ]);
     let output = git.current_dir(repository()).output().unwrap();
-    assert!(output.status.success(), "git does not list its files");
+    assert!(output.status.success(), "git ls-files failed");
     let list = String::from_utf8(output.stdout).unwrap();
     let paths = list
         .split('\0')

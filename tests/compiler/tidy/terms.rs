@@ -1,14 +1,14 @@
-//! Terms that comments, messages and documents do not use, with their replacements: `terms.tsv`.
+//! `terms.tsv`: terms that comments, messages and documents must not use, with their replacements.
 
 use regex::Regex;
 
 use super::code::SourceText;
 use super::tracked_files;
 
-/// The types of files that are searched.
+/// The file name extensions that are searched.
 const SEARCHED: &[&str] = &[".rs", ".md", ".sh", ".j2", ".yaml", ".yml", ".jq", ".toml"];
 
-/// Generated files, quotations, and files whose content is not prose.
+/// Generated files, quotations, and files without prose.
 const EXCLUDED: &[&str] = &["golden/", "fuzz/corpus/", "LICENSE"];
 
 /// A line of `terms.tsv`.
@@ -17,11 +17,11 @@ struct Term {
     pattern: Regex,
     /// The suggested replacement.
     replacement: &'static str,
-    /// The allowed uses, from the term's beginning on.
+    /// The allowed uses, matched from the beginning of the term.
     unless: Option<Regex>,
 }
 
-/// The pattern as a whole word, in any case, across line breaks.
+/// The pattern for a whole word, in any case, across line breaks.
 fn pattern(term: &str) -> String {
     format!(r"(?i)\b(?:{})\b", term.replace(' ', r"\s+"))
 }
@@ -34,7 +34,7 @@ fn terms() -> Vec<Term> {
         .map(|line| {
             let columns: Vec<_> = line.split('\t').collect();
             let (&[term, replacement] | &[term, replacement, _]) = columns.as_slice() else {
-                panic!("two or three columns: {line:?}");
+                panic!("a line must have two or three columns: {line:?}");
             };
             Term {
                 pattern: anchored(pattern(term)),
@@ -55,7 +55,7 @@ fn any_term() -> Regex {
     Regex::new(&patterns.join("|")).unwrap()
 }
 
-/// The prose of a file: without the code of Rust files, and without the marks of comments.
+/// The prose of a file: the comments and texts of a Rust file, or the lines of any other file without comment marks.
 fn prose(path: &str, text: &str) -> String {
     if super::is_rust(path) {
         return SourceText::parse(text).prose;
@@ -66,7 +66,7 @@ fn prose(path: &str, text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// Whether the match is a name: part of a name with hyphens, alone in quotes, or a value in YAML.
+/// Whether the match is a name: part of a name with hyphens, quoted alone, or a value in YAML.
 fn is_name(text: &str, start: usize, end: usize) -> bool {
     let (before, after) = (&text[..start], &text[end..]);
     let previous = before.chars().next_back().unwrap_or(' ');
@@ -110,7 +110,7 @@ fn found(path: &str, text: &str, any: &Regex, terms: &[Term]) -> Vec<String> {
 }
 
 #[test]
-fn texts_use_the_terms_of_the_field() {
+fn texts_use_standard_terms() {
     let (any, terms) = (any_term(), terms());
     let is_searched = |path: &str| {
         SEARCHED.iter().any(|end| path.ends_with(end))
@@ -126,7 +126,7 @@ fn texts_use_the_terms_of_the_field() {
 }
 
 #[test]
-fn terms_are_found_in_prose_alone() {
+fn terms_are_found_only_in_prose() {
     let (any, terms) = (any_term(), terms());
     let found = |path: &str, text: &str| found(path, text, &any, &terms).len();
     assert_eq!(found("a.rs", "/// Nobody.\nfn nobody() {}\n"), 1);

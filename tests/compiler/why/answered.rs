@@ -1,4 +1,4 @@
-//! Every field and every line of every tree has an answer.
+//! Every field and every line of every tree has an explanation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ fn has_content(reason: &Reason) -> bool {
     }
 }
 
-/// How many parts of some of a cluster's files were checked, and an example for each file with parts without an answer.
+/// The number of checked parts of some of a cluster's files, and an example for each file with unexplained parts.
 fn parts_without_answer(
     case: &Case,
     selected: &BTreeSet<(&str, String)>,
@@ -34,7 +34,7 @@ fn parts_without_answer(
     for file in index.files().filter(|file| is_selected(file)) {
         let page = index
             .document(file)
-            .unwrap_or_else(|| panic!("{file} has no page"));
+            .unwrap_or_else(|| panic!("{file} is not a document"));
         let parts = index.parts(file, &page);
         assert!(!parts.is_empty(), "{}: {file} has no parts", case.name);
         for (at, reasons) in parts {
@@ -44,7 +44,7 @@ fn parts_without_answer(
                 without.push((file.to_owned(), example));
             }
         }
-        // The lines of a document too, its comments among them. Other files have nothing but lines.
+        // The lines of a document are checked too, because of its comments. Other files have only lines.
         let is_whole = case.name.contains('/') && page.root().is_some();
         for line in (1..=page.line_count()).filter(|_| is_whole) {
             let reasons = index.reasons(file, &page, &QueryTarget::Line(line));
@@ -68,7 +68,7 @@ fn all_files() -> Vec<(&'static Case, String)> {
     files.collect()
 }
 
-/// One file of each kind: the cloud, the folder and the name without the part that the user chose.
+/// The sample has one file for each cloud, folder and file name without the part from the user.
 #[test]
 fn sampled_fields_and_lines_have_answers() {
     let name = |(case, path): &(&Case, String)| format!("{} {path}", case.name);
@@ -102,21 +102,21 @@ fn assert_answers(files: Vec<(&'static Case, String)>, minimum: usize) {
     let count: usize = found.iter().map(|(count, _)| count).sum();
     let without = found.into_iter().flat_map(|(_, without)| without);
     let without: BTreeMap<_, _> = without.collect();
-    assert!(count > minimum, "only {count} parts were looked at");
+    assert!(count > minimum, "only {count} parts were checked");
     assert!(without.is_empty(), "{} files: {without:#?}", without.len());
 }
 
-/// What `why` looks things up in is what is written.
+/// The paths that `why` looks up are those of the generated files.
 #[test]
 fn files_refer_to_the_plan() {
     for case in cases() {
-        let shown = index_files(case.plan(), case.compilation().loaded.file.as_deref());
+        let index = index_files(case.plan(), case.compilation().loaded.file.as_deref());
         let files: BTreeSet<_> = case.tree().files().map(|(path, _)| path).collect();
-        let known: BTreeSet<_> = shown.keys().map(String::as_str).collect();
+        let known: BTreeSet<_> = index.keys().map(String::as_str).collect();
         assert_eq!(files, known, "{}", case.name);
-        for (path, shown) in &shown {
+        for (path, content) in &index {
             let text = &case.tree().get(path).unwrap().contents;
-            if let FileContent::Script(parts) = shown {
+            if let FileContent::Script(parts) = content {
                 assert_eq!(&parts.text(), text, "{} {path}", case.name);
                 assert_eq!(
                     parts.line_purposes().len(),

@@ -1,6 +1,6 @@
-//! Everything that changes with a line of the input names that line.
+//! Every output that changes with a line of the input names that line.
 //!
-//! The edits here change the text, and differ from the experiments of `why`; other parsers find the changes. An
+//! The edits in this test change the text, unlike the experiments of `why`, and other parsers detect the changes. An
 //! explanation that names the line is therefore correct, not only consistent.
 
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use serde_yaml::Value as Yaml;
 
 use crate::support::{Outcome, compile_text, repository};
 
-/// The examples: together they cover every cloud, teams and Argo CD.
+/// The examples. Together they cover every cloud, teams and Argo CD.
 const EXAMPLES: &[&str] = &["aks-argocd", "eks-teams", "gke-inference-l4", "on-prem-mig"];
 
 /// Replacements for values that a cloud or a schema validates.
@@ -50,14 +50,14 @@ fn changed_values_name_the_changed_line() {
         let text = std::fs::read_to_string(repository().join(path)).unwrap();
         let before = compile_text(&text);
         let compilation = &before.compilations[0];
-        let trials = trials(compilation);
+        let experiments = experiments(compilation);
         let edits = edits(&compilation.loaded.root, &text);
         let index = Index::new(compilation).unwrap();
-        let answers = answers(&index, &trials);
+        let answers = answers(&index, &experiments);
         let found: Vec<_> = edits
             .par_iter()
             .filter_map(|(span, edited)| {
-                // The first that is understood.
+                // The first variant that compiles.
                 let mut after = edited.iter().filter_map(|text| files(&compile_text(text)));
                 Some(parts_without_location(
                     &index,
@@ -68,20 +68,20 @@ fn changed_values_name_the_changed_line() {
             })
             .collect();
         let tried: usize = found.iter().map(|(moved, _)| moved).sum();
-        assert!(tried > 50, "{name}: only {tried} parts moved");
+        assert!(tried > 50, "{name}: only {tried} parts changed");
         count += tried;
         let found = found.into_iter().flat_map(|(_, missing)| missing);
         missing.extend(found.map(|missing| format!("{name}: {missing}")));
     }
     assert!(
         missing.is_empty(),
-        "{} of {count} answers lack the line that moves them:\n{}",
+        "{} of {count} explanations lack the changed line:\n{}",
         missing.len(),
         missing.join("\n")
     );
 }
 
-fn trials(compilation: &Compilation) -> Vec<Experiment> {
+fn experiments(compilation: &Compilation) -> Vec<Experiment> {
     let choices = |_: &str| Choices::default();
     let options = Options {
         registry: &gpuc::REGISTRY,
@@ -95,7 +95,7 @@ fn trials(compilation: &Compilation) -> Vec<Experiment> {
         .collect()
 }
 
-/// Each leaf of the document, with variants of the text that have other values there.
+/// Each leaf of the document, with variants of the text in which it has other values.
 fn edits(root: &Node, text: &str) -> Vec<(Span, Vec<String>)> {
     let mut edits = Vec::new();
     let mut waiting = vec![root];
@@ -160,13 +160,13 @@ struct Answers {
 }
 
 /// The explanations of every part of every file, computed once.
-fn answers(index: &Index<'_>, trials: &[Experiment]) -> Vec<Answers> {
+fn answers(index: &Index<'_>, experiments: &[Experiment]) -> Vec<Answers> {
     let files: Vec<_> = index.files().map(str::to_owned).collect();
     let one = |file: String| {
         let page = index.document(&file).unwrap();
         let (parts, reasons): (Vec<QueryTarget>, Vec<_>) =
             index.parts(&file, &page).into_iter().unzip();
-        let found = causes(trials, &file, &page, &parts);
+        let found = causes(experiments, &file, &page, &parts);
         let spans = found.into_iter().zip(reasons).map(|(causes, reasons)| {
             let causes = causes.iter().map(|cause| cause.leaf.span);
             let reasons = reasons.iter().flat_map(|reason| reason.inputs.clone());
@@ -262,8 +262,9 @@ fn is_different(old: &Yaml, new: &Yaml, path: &Path) -> bool {
 fn changed_lines(before: &str, now: &str) -> Vec<usize> {
     let diff = similar::TextDiff::from_lines(before, now);
     let changes = diff.iter_all_changes();
-    let gone = changes.filter(|change| change.tag() == similar::ChangeTag::Delete);
-    gone.filter_map(|change| change.old_index())
+    let deleted = changes.filter(|change| change.tag() == similar::ChangeTag::Delete);
+    deleted
+        .filter_map(|change| change.old_index())
         .map(|at| at + 1)
         .collect()
 }

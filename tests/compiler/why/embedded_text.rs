@@ -1,4 +1,4 @@
-//! Embedded documents are queried by their fields and lines, and each line has its own causes.
+//! Embedded documents can be queried by field and by line, and each line has its own causes.
 
 use std::fs;
 
@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use crate::support::{Outcome, compile_text, repository};
 
-/// The variants that are tried: enough to find the causes.
+/// The fields that the experiments change, which is enough to find the causes.
 const TRIED_VALUES: &[&str] = &[
     "cloud.aws.region",
     "kueue.fairSharing",
@@ -23,7 +23,7 @@ const TRIED_VALUES: &[&str] = &[
     "teams[1].quota.gpus[0].pool",
 ];
 
-fn trials(outcome: &Outcome) -> Vec<Experiment> {
+fn experiments(outcome: &Outcome) -> Vec<Experiment> {
     let choices = |_: &str| Choices::default();
     let options = Options {
         registry: &gpuc::REGISTRY,
@@ -33,9 +33,13 @@ fn trials(outcome: &Outcome) -> Vec<Experiment> {
     let compilation = &outcome.compilations[0];
     let mut all = input_leaves(&compilation.loaded.root, &[]).all;
     all.retain(|leaf| TRIED_VALUES.contains(&leaf.path.to_string().as_str()));
-    assert_eq!(all.len(), TRIED_VALUES.len(), "the example has them all");
-    let trials = all.par_iter();
-    trials
+    assert_eq!(
+        all.len(),
+        TRIED_VALUES.len(),
+        "the example lacks a field of TRIED_VALUES"
+    );
+    let experiments = all.par_iter();
+    experiments
         .flat_map_iter(|leaf| run_experiments(compilation, leaf, &options))
         .collect()
 }
@@ -44,12 +48,12 @@ fn trials(outcome: &Outcome) -> Vec<Experiment> {
 fn line_of_embedded_text_leads_to_its_source() {
     let path = repository().join("examples/eks-queues/gpu-cluster.yaml");
     let outcome = compile_text(&fs::read_to_string(path).unwrap());
-    let trials = trials(&outcome);
+    let experiments = experiments(&outcome);
     let index = [Index::new(&outcome.compilations[0]).unwrap()];
-    let movers = |file: &str, place: &str| {
+    let causes = |file: &str, place: &str| {
         let question = Query::parse(&format!("{file}{place}"), &|_| false).unwrap();
-        let asked = resolve(&question, &index, "clusters").unwrap();
-        let causes = explain(&index[0], &asked, &trials).causes;
+        let query = resolve(&question, &index, "clusters").unwrap();
+        let causes = explain(&index[0], &query, &experiments).causes;
         let causes = causes
             .iter()
             .map(|it| format!("{}: {}", it.leaf.path, it.effect));
@@ -58,7 +62,7 @@ fn line_of_embedded_text_leads_to_its_source() {
     let line = |file: &str, text: &str| {
         let page = index[0].document(file).unwrap();
         let at = page.text().lines().position(|line| line.trim() == text);
-        movers(file, &format!(":{}", at.unwrap() + 1))
+        causes(file, &format!(":{}", at.unwrap() + 1))
     };
     let values = "helm/kueue/values.yaml";
     let config = "#managerConfig.controllerManagerConfigYaml";
@@ -66,20 +70,20 @@ fn line_of_embedded_text_leads_to_its_source() {
         line(values, "fairSharing:"),
         ["kueue.fairSharing: it disappears"]
     );
-    let strategies = movers(values, &format!("{config}.fairSharing"));
-    let gone = "kueue.fairSharing: `preemptionStrategies[0]` disappears";
-    assert_eq!(strategies, [gone]);
+    let strategies = causes(values, &format!("{config}.fairSharing"));
+    let preemption = "kueue.fairSharing: `preemptionStrategies[0]` disappears";
+    assert_eq!(strategies, [preemption]);
     let efa = line(values, "- vpc.amazonaws.com/efa");
     assert_eq!(efa, ["nodePools[1].network.efa: it disappears"]);
     assert!(line(values, "- pod").is_empty());
     assert_eq!(
-        movers(values, config),
+        causes(values, config),
         [
             "nodePools[1].network.efa: in it, `resources.excludeResourcePrefixes[2]` disappears",
             "kueue.fairSharing: in it, `fairSharing.preemptionStrategies[0]` disappears",
         ]
     );
-    // A quota names the pool. That its script is called by the name is not the quota's doing.
+    // The quota names the pool. The script has the pool's name in its file name only.
     let region = line("cloud/pool-train.sh", r"--region us-east-1 \");
     assert_eq!(
         region,
@@ -93,7 +97,7 @@ fn line_of_embedded_text_leads_to_its_source() {
     assert!(!pool.iter().any(|it| it.contains("quota")), "{pool:?}");
 }
 
-/// Whatever a text in a file is, each of its lines is asked about as before where it is no document.
+/// Text that is not a document can be queried only by line.
 #[test]
 fn embedded_script_has_only_lines() {
     let path = repository().join("examples/eks-queues/gpu-cluster.yaml");

@@ -1,4 +1,4 @@
-//! Large inputs are tested in groups, with the same result as testing every value.
+//! Large inputs are tested in groups. The result is the same as for a test of every value.
 
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use rayon::prelude::*;
 
 use crate::support::compile_text;
 
-/// A cluster with this number of pools of several kinds.
+/// A cluster with this number of pools, of several kinds.
 fn mixed_cluster(pools: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\n\
                     kubernetes: {version: \"1.34\"}\n\
@@ -26,10 +26,10 @@ fn mixed_cluster(pools: usize) -> String {
             1 => ", diskGiB: 200, sharing: {timeSlicing: {replicas: 4}}",
             _ => ", labels: {purpose: tests}",
         };
-        let most = 2 + pool % 7;
+        let max_nodes = 2 + pool % 7;
         writeln!(
             text,
-            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {most}}}{rest}}}"
+            "  - {{name: p{pool}, machine: g2-standard-8, nodes: {{min: 0, max: {max_nodes}}}{rest}}}"
         )
         .unwrap();
     }
@@ -44,11 +44,11 @@ fn options() -> Options<'static> {
     }
 }
 
-/// The causes of a value, and the number of compilations that found the candidates.
+/// The causes of a value, and the number of compilations in groups.
 fn find_causes(
     compilation: &Compilation,
     index: &Index<'_>,
-    asked: &ResolvedQuery,
+    query: &ResolvedQuery,
     in_groups: bool,
 ) -> (Vec<String>, usize) {
     let all = input_leaves(index.input(), &[]);
@@ -57,8 +57,8 @@ fn find_causes(
         count.fetch_add(1, Ordering::Relaxed);
     };
     let tried = if in_groups {
-        let (tried, unknown) = find_suspects(compilation, all, asked, &options(), &tick);
-        assert_eq!(unknown, 0, "{}", asked.file);
+        let (tried, unknown) = find_suspects(compilation, all, query, &options(), &tick);
+        assert_eq!(unknown, 0, "{}", query.file);
         tried
     } else {
         all.all
@@ -67,7 +67,7 @@ fn find_causes(
         .par_iter()
         .flat_map_iter(|leaf| run_experiments(compilation, leaf, &options()))
         .collect();
-    let causes = explain(index, asked, &trials).causes;
+    let causes = explain(index, query, &trials).causes;
     let causes = causes
         .iter()
         .map(|it| format!("{} {}", it.leaf.path, it.effect));
@@ -84,21 +84,21 @@ fn group_testing_finds_all_values() {
         "manifests/gpuc-runtime/gpuc-system/configmap-gpuc-runtime-p4.yaml#data",
         "DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image",
     ] {
-        let asked = resolve(
+        let query = resolve(
             &Query::parse(question, &|_| false).unwrap(),
             &index,
             "clusters",
         )
         .unwrap();
-        let (each, _) = find_causes(compilation, &index[0], &asked, false);
-        let (groups, count) = find_causes(compilation, &index[0], &asked, true);
-        assert!(!each.is_empty(), "nothing moves {question}");
+        let (each, _) = find_causes(compilation, &index[0], &query, false);
+        let (groups, count) = find_causes(compilation, &index[0], &query, true);
+        assert!(!each.is_empty(), "{question} has no cause");
         assert_eq!(each, groups, "{question}");
-        assert!(count > 0, "{question} was not looked at in groups");
+        assert!(count > 0, "{question} was not tested in groups");
     }
 }
 
-/// Every experiment compiles the whole document, so their number determines the duration of a query.
+/// Every experiment compiles the whole document, so that their number determines the duration of a query.
 #[test]
 fn ninety_pools_need_few_compilations() {
     let outcome = compile_text(&mixed_cluster(90));
@@ -106,8 +106,8 @@ fn ninety_pools_need_few_compilations() {
     let index = [Index::new(compilation).unwrap()];
     let question = "DaemonSet/gpuc-runtime-p4#spec.template.spec.containers[0].image";
     let question = Query::parse(question, &|_| false).unwrap();
-    let asked = resolve(&question, &index, "clusters").unwrap();
-    let (causes, count) = find_causes(compilation, &index[0], &asked, true);
+    let query = resolve(&question, &index, "clusters").unwrap();
+    let (causes, count) = find_causes(compilation, &index[0], &query, true);
     assert!(count < 100, "{count}");
     assert!(
         causes

@@ -1,5 +1,5 @@
-//! `gpuc why`: everything in every tree has an explanation, and everything that changes with a line of the input names
-//! that line.
+//! `gpuc why`: every part of every tree has an explanation, and every output that changes with a line of the input
+//! names that line.
 
 mod answered;
 mod changed_values;

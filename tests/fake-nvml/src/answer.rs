@@ -1,4 +1,4 @@
-//! The frame of every call: it is logged, delayed, and fails if the state file says so.
+//! Common handling of calls: the log, the latency and the injected errors.
 
 use std::ffi::{c_char, c_uint};
 use std::io::Write;
@@ -22,35 +22,35 @@ pub(crate) type Outcome = Result<(), nvmlReturn_t>;
 /// Number of initialisations of the library without a shutdown.
 pub(crate) static USERS: AtomicU32 = AtomicU32::new(0);
 
-/// Answers a call about the system.
-pub(crate) fn answer(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
+/// Handles a call about the system.
+pub(crate) fn answer(name: &str, handler: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
     let state = start_call(name);
     if USERS.load(Ordering::SeqCst) == 0 {
         return UNINITIALISED;
     }
-    return_code(injected_error(&state, name).and_then(|()| work(&state)))
+    return_code(injected_error(&state, name).and_then(|()| handler(&state)))
 }
 
-/// Answers a call that is allowed before the library is initialised.
-pub(crate) fn answer_always(name: &str, work: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
+/// Handles a call that is valid before the library is initialised.
+pub(crate) fn answer_always(name: &str, handler: impl FnOnce(&State) -> Outcome) -> nvmlReturn_t {
     let state = start_call(name);
-    return_code(injected_error(&state, name).and_then(|()| work(&state)))
+    return_code(injected_error(&state, name).and_then(|()| handler(&state)))
 }
 
-/// Answers a call about a GPU or a MIG device on it.
+/// Handles a call about a GPU or one of its MIG devices.
 pub(crate) fn answer_device(
     name: &str,
     device: nvmlDevice_t,
-    work: impl FnOnce(Gpu<'_>, DeviceHandle) -> Outcome,
+    handler: impl FnOnce(Gpu<'_>, DeviceHandle) -> Outcome,
 ) -> nvmlReturn_t {
     answer(name, |state| {
-        let part = DeviceHandle::from_handle(device).ok_or(INVALID)?;
-        let gpu = responding_gpu(state, part.gpu(), name)?;
-        work(gpu, part)
+        let handle = DeviceHandle::from_handle(device).ok_or(INVALID)?;
+        let gpu = responding_gpu(state, handle.gpu(), name)?;
+        handler(gpu, handle)
     })
 }
 
-/// Returns the GPU, unless the state file makes this call fail.
+/// Returns the GPU, or the error that the state file sets for this call.
 pub(crate) fn responding_gpu<'s>(
     state: &'s State,
     index: u32,
@@ -66,11 +66,11 @@ pub(crate) fn responding_gpu<'s>(
     }
 }
 
-/// Writes an answer to the caller's pointer.
+/// Writes a result to the caller's pointer.
 ///
 /// # Safety
 ///
-/// `to` is null or points to a place for a `T`.
+/// `to` is null or valid for a write of a `T`.
 pub(crate) unsafe fn write_out<T>(to: *mut T, value: T) -> Outcome {
     if to.is_null() {
         return Err(INVALID);
@@ -92,9 +92,9 @@ pub(crate) unsafe fn write_text(to: *mut c_char, length: c_uint, text: &str) -> 
     if text.len() >= length as usize {
         return Err(TOO_SMALL);
     }
-    for (place, byte) in text.bytes().chain([0]).enumerate() {
-        // SAFETY: the string and its zero are no longer than `length`, and the caller guarantees that number of bytes.
-        unsafe { to.add(place).write(c_char::from_ne_bytes([byte])) };
+    for (index, byte) in text.bytes().chain([0]).enumerate() {
+        // SAFETY: the string with its zero has at most `length` bytes, which the caller guarantees.
+        unsafe { to.add(index).write(c_char::from_ne_bytes([byte])) };
     }
     Ok(())
 }
@@ -102,8 +102,8 @@ pub(crate) unsafe fn write_text(to: *mut c_char, length: c_uint, text: &str) -> 
 /// Writes a string into a field of a structure.
 pub(crate) fn fill_field(field: &mut [c_char], text: &str) {
     let bytes = text.bytes().chain(std::iter::repeat(0));
-    for (place, byte) in field.iter_mut().zip(bytes) {
-        *place = c_char::from_ne_bytes([byte]);
+    for (target, byte) in field.iter_mut().zip(bytes) {
+        *target = c_char::from_ne_bytes([byte]);
     }
 }
 
@@ -114,11 +114,13 @@ fn start_call(name: &str) -> std::sync::Arc<State> {
             .create(true)
             .append(true)
             .open(file);
-        // A single write, so that lines of several processes do not interleave. A test that cannot read the file fails.
+        // A single write, so that lines of several processes do not interleave. If it fails, the test finds no calls.
         let _ = file.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes()));
     }
-    let own = state.number(&format!("latency_us.{name}"));
-    let latency = own.or_else(|| state.number("latency_us")).unwrap_or(0);
+    let function_latency = state.number(&format!("latency_us.{name}"));
+    let latency = function_latency
+        .or_else(|| state.number("latency_us"))
+        .unwrap_or(0);
     if latency > 0 {
         std::thread::sleep(Duration::from_micros(latency));
     }

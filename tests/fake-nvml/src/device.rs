@@ -31,7 +31,7 @@ pub unsafe extern "C" fn nvmlDeviceGetUUID(
                 format!("MIG-{gpu:08x}-{gi:04x}-{ci:04x}-5a5a-0123456789ab")
             }
         };
-        // SAFETY: nvml.h has the caller pass a buffer and its length.
+        // SAFETY: nvml.h requires a buffer and its length.
         unsafe { write_text(uuid, length, &text) }
     })
 }
@@ -48,8 +48,8 @@ pub unsafe extern "C" fn nvmlDeviceSetComputeMode(
 }
 
 fn full_gpu_uuid(gpu: Gpu<'_>) -> String {
-    let made = || format!("GPU-{:08x}-0000-0000-0000-0123456789ab", gpu.index);
-    gpu.text("uuid").map_or_else(made, str::to_owned)
+    let generated = || format!("GPU-{:08x}-0000-0000-0000-0123456789ab", gpu.index);
+    gpu.text("uuid").map_or_else(generated, str::to_owned)
 }
 
 #[unsafe(no_mangle)]
@@ -70,23 +70,23 @@ pub unsafe extern "C" fn nvmlDeviceGetName(
             }
             text.push_str(instance.profile.name);
         }
-        // SAFETY: nvml.h has the caller pass a buffer and its length.
+        // SAFETY: nvml.h requires a buffer and its length.
         unsafe { write_text(name, length, &text) }
     })
 }
 
-/// Returns the configured name, or one from which the product label of the catalog results.
+/// Returns the configured name, or the name of the catalog's product label.
 fn gpu_name(gpu: Gpu<'_>) -> String {
     let product = gpu.model().and_then(|model| model.products.first());
-    let made = || {
+    let generated = || {
         product.map_or("NVIDIA Graphics Device".to_owned(), |it| {
             it.replace('-', " ")
         })
     };
-    gpu.text("name").map_or_else(made, str::to_owned)
+    gpu.text("name").map_or_else(generated, str::to_owned)
 }
 
-/// A MIG device: its GPU instance, and its own compute slices.
+/// Returns the GPU instance and the compute slices of a MIG device.
 fn find_mig_device(gpu: Gpu<'_>, gi: u32, ci: u32) -> Result<(Instance, u32), nvmlReturn_t> {
     let instance = instances(gpu).into_iter().find(|it| it.id == gi);
     let instance = instance.ok_or(NOT_FOUND)?;
@@ -102,7 +102,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMinorNumber(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetMinorNumber", device, |gpu, _| {
         let number = gpu.number("minor").unwrap_or(gpu.index.into());
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(minor, u32::try_from(number).map_err(|_| INVALID)?) }
     })
 }
@@ -113,18 +113,18 @@ pub unsafe extern "C" fn nvmlDeviceGetPciInfo_v3(
     pci: *mut nvmlPciInfo_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPciInfo_v3", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(pci, pci_info(gpu)) }
     })
 }
 
 pub(crate) fn pci_info(gpu: Gpu<'_>) -> nvmlPciInfo_t {
-    let made = || format!("00000000:{:02X}:00.0", 0x10 + gpu.index);
-    let bus_id = gpu.text("bus").map_or_else(made, str::to_owned);
+    let generated = || format!("00000000:{:02X}:00.0", 0x10 + gpu.index);
+    let bus_id = gpu.text("bus").map_or_else(generated, str::to_owned);
     let mut info = pci_at(&bus_id);
-    let known = gpu.model().and_then(|model| model.pci_ids.first().copied());
-    let said = gpu.number("pci_id").and_then(|id| u32::try_from(id).ok());
-    info.pciDeviceId = said.or(known).unwrap_or(0x10DE);
+    let model_default = gpu.model().and_then(|model| model.pci_ids.first().copied());
+    let configured = gpu.number("pci_id").and_then(|id| u32::try_from(id).ok());
+    info.pciDeviceId = configured.or(model_default).unwrap_or(0x10DE);
     info
 }
 
@@ -154,15 +154,16 @@ pub unsafe extern "C" fn nvmlDeviceGetCudaComputeCapability(
     minor: *mut c_int,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetCudaComputeCapability", device, |gpu, _| {
-        let known = gpu.model().map(|model| model.compute_capability);
-        let known = known.map(|it| (c_int::from(it.major), c_int::from(it.minor)));
-        let said = gpu.text("cc").and_then(|text| text.split_once('.'));
-        let said = said.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
-        let (one, other) = said.or(known).unwrap_or((9, 0));
-        // SAFETY: nvml.h has the caller pass two places for the answer.
+        let model_default = gpu.model().map(|model| model.compute_capability);
+        let model_default = model_default.map(|it| (c_int::from(it.major), c_int::from(it.minor)));
+        let configured = gpu.text("cc").and_then(|text| text.split_once('.'));
+        let configured =
+            configured.and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let (major_version, minor_version) = configured.or(model_default).unwrap_or((9, 0));
+        // SAFETY: nvml.h requires two pointers for the result.
         unsafe {
-            write_out(major, one)?;
-            write_out(minor, other)
+            write_out(major, major_version)?;
+            write_out(minor, minor_version)
         }
     })
 }
@@ -176,7 +177,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         if gpu.text("memory_mib") == Some("shared") {
             return Err(NOT_SUPPORTED);
         }
-        // SAFETY: nvml.h has the caller pass a structure that begins with its version.
+        // SAFETY: nvml.h requires a structure that begins with its version.
         let version = unsafe { memory.as_ref() }.ok_or(INVALID)?.version;
         check_version::<nvmlMemory_v2_t>(version, 2)?;
         let total = match part {
@@ -203,14 +204,14 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
 }
 
 fn full_memory_mib(gpu: Gpu<'_>) -> u64 {
-    let known = gpu.model().map(|model| model.memory_mib.into());
-    gpu.number("memory_mib").or(known).unwrap_or(81_559)
+    let model_default = gpu.model().map(|model| model.memory_mib.into());
+    gpu.number("memory_mib").or(model_default).unwrap_or(81_559)
 }
 
-/// Rejects a structure of another version, as NVML does.
-fn check_version<T>(version: c_uint, wanted: u32) -> Outcome {
-    let size = u32::try_from(size_of::<T>()).expect("no structure of NVML's is that large");
-    if version == size | wanted << 24 {
+/// Rejects a structure with another version, like NVML.
+fn check_version<T>(version: c_uint, expected: u32) -> Outcome {
+    let size = u32::try_from(size_of::<T>()).expect("NVML's structures are smaller than 4 GiB");
+    if version == size | expected << 24 {
         Ok(())
     } else {
         Err(OTHER_VERSION)
@@ -225,16 +226,16 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuFabricInfoV(
     answer_device("nvmlDeviceGetGpuFabricInfoV", device, |gpu, _| {
         let text = gpu.text("fabric").ok_or(NOT_SUPPORTED)?;
         let words: Vec<_> = text.split_whitespace().collect();
-        let &[cluster, clique, joined] = words.as_slice() else {
+        let &[cluster, clique, state] = words.as_slice() else {
             return Err(INVALID);
         };
-        // SAFETY: nvml.h has the caller pass a structure that begins with its version.
+        // SAFETY: nvml.h requires a structure that begins with its version.
         let mut info = unsafe { fabric.as_ref() }.copied().ok_or(INVALID)?;
         check_version::<nvmlGpuFabricInfo_v2_t>(info.version, 2)?;
         let cluster = u128::from_str_radix(cluster, 16).map_err(|_| INVALID)?;
         info.clusterUuid = cluster.to_be_bytes();
         info.cliqueId = clique.parse().map_err(|_| INVALID)?;
-        info.state = joined.parse().map_err(|_| INVALID)?;
+        info.state = state.parse().map_err(|_| INVALID)?;
         info.status = 0;
         // SAFETY: as above. The second version is a prefix of the third, whose end is not changed.
         unsafe { write_out(fabric, info) }
@@ -248,11 +249,11 @@ pub unsafe extern "C" fn nvmlDeviceGetMigMode(
     pending: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetMigMode", device, |gpu, _| {
-        let (on, will_be) = mig_mode(gpu).ok_or(NOT_SUPPORTED)?;
-        // SAFETY: nvml.h has the caller pass two places for the answer.
+        let (enabled, enabled_later) = mig_mode(gpu).ok_or(NOT_SUPPORTED)?;
+        // SAFETY: nvml.h requires two pointers for the result.
         unsafe {
-            write_out(current, on.into())?;
-            write_out(pending, will_be.into())
+            write_out(current, enabled.into())?;
+            write_out(pending, enabled_later.into())
         }
     })
 }
@@ -264,7 +265,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMaxMigDeviceCount(
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetMaxMigDeviceCount", device, |gpu, _| {
         let mig = gpu.model().and_then(|model| model.mig);
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(count, mig.map_or(0, |mig| mig.compute_slices.into())) }
     })
 }
@@ -282,7 +283,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMigDeviceHandleByIndex(
             instance.compute.iter().map(part)
         });
         let part = parts.nth(index as usize).ok_or(NOT_FOUND)?;
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(slice, part.handle()) }
     })
 }
@@ -296,7 +297,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceId(
         let DeviceHandle::MigDevice(_, gi, _) = part else {
             return Err(INVALID);
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(id, gi) }
     })
 }
@@ -310,7 +311,7 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeInstanceId(
         let DeviceHandle::MigDevice(_, _, ci) = part else {
             return Err(INVALID);
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(id, ci) }
     })
 }
@@ -325,26 +326,29 @@ pub unsafe extern "C" fn nvmlDeviceGetAttributes_v2(
             return Err(NOT_SUPPORTED);
         };
         let (instance, slices) = find_mig_device(gpu, gi, ci)?;
-        let whole = instance.slices();
-        let said = gpu.text("engines").unwrap_or("");
-        let mut said = said.split_whitespace().map(number);
-        let mut engine = |made: u32| {
-            let said = said.next().flatten().and_then(|it| u32::try_from(it).ok());
-            said.unwrap_or(made)
+        let all_slices = instance.slices();
+        let configured = gpu.text("engines").unwrap_or("");
+        let mut configured = configured.split_whitespace().map(number);
+        let mut engine = |default: u32| {
+            let count = configured
+                .next()
+                .flatten()
+                .and_then(|it| u32::try_from(it).ok());
+            count.unwrap_or(default)
         };
         let per_slice = gpu.number("sm_per_slice").unwrap_or(16);
         let answer = nvmlDeviceAttributes_t {
             multiprocessorCount: slices * u32::try_from(per_slice).map_err(|_| INVALID)?,
-            sharedCopyEngineCount: engine(whole),
-            sharedDecoderCount: engine(whole),
+            sharedCopyEngineCount: engine(all_slices),
+            sharedDecoderCount: engine(all_slices),
             sharedEncoderCount: engine(0),
-            sharedJpegCount: engine(whole),
+            sharedJpegCount: engine(all_slices),
             sharedOfaCount: engine(0),
-            gpuInstanceSliceCount: whole,
+            gpuInstanceSliceCount: all_slices,
             computeInstanceSliceCount: slices,
             memorySizeMB: instance.profile.memory_mib.into(),
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(attributes, answer) }
     })
 }

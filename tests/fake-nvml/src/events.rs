@@ -1,4 +1,4 @@
-//! Calls about events. Each event of the state file is delivered once, to the first waiter that subscribed to its type.
+//! Calls about events. Each event of the state file is delivered once, to the first wait that is registered for it.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
@@ -30,7 +30,7 @@ pub unsafe extern "C" fn nvmlEventSetCreate(set: *mut nvmlEventSet_t) -> nvmlRet
         let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
         let number = sets.last_key_value().map_or(1, |(last, _)| last + 1);
         sets.insert(number, BTreeMap::new());
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(set, event_set(number)) }
     })
 }
@@ -50,7 +50,7 @@ pub unsafe extern "C" fn nvmlDeviceGetSupportedEventTypes(
     types: *mut c_ulonglong,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetSupportedEventTypes", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(types, supported_types(gpu)) }
     })
 }
@@ -66,7 +66,7 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
     set: nvmlEventSet_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceRegisterEvents", device, |gpu, _| {
-        // As on a real GPU: one unsupported type, and nothing is registered.
+        // A real GPU registers nothing if one type is not supported.
         if types & !supported_types(gpu) != 0 {
             return Err(NOT_SUPPORTED);
         }
@@ -84,32 +84,32 @@ pub unsafe extern "C" fn nvmlEventSetWait_v2(
     data: *mut nvmlEventData_t,
     timeout_ms: c_uint,
 ) -> nvmlReturn_t {
-    let until = Instant::now() + Duration::from_millis(timeout_ms.into());
+    let deadline = Instant::now() + Duration::from_millis(timeout_ms.into());
     answer("nvmlEventSetWait_v2", |_| {
         let number = event_set_from(set).ok_or(INVALID)?;
         loop {
             let state = current();
             if let Some(event) = next(&state, number)? {
-                // SAFETY: nvml.h has the caller pass a place for the answer.
+                // SAFETY: nvml.h requires a pointer for the result.
                 return unsafe { write_out(data, event) };
             }
             let now = Instant::now();
-            if now >= until {
+            if now >= deadline {
                 return Err(TIMEOUT);
             }
             let pause = Duration::from_millis(state.number("poll_ms").unwrap_or(5));
-            std::thread::sleep(pause.min(until - now));
+            std::thread::sleep(pause.min(deadline - now));
         }
     })
 }
 
-/// Returns the next event for this set, or the error with which the state file ends a wait.
+/// Returns the next event for this set, or the error that the state file sets for a wait.
 fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
     let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
     let registered = sets.get_mut(&set).ok_or(INVALID)?;
-    let told = state.number("told").unwrap_or(0);
-    for (number, text) in state.events().split_off(&(told + 1)) {
-        store_change("told", &number.to_string());
+    let delivered = state.number("delivered").unwrap_or(0);
+    for (number, text) in state.events().split_off(&(delivered + 1)) {
+        store_change("delivered", &number.to_string());
         if let Some(event) = parse_event(text, registered)? {
             return Ok(Some(event));
         }
@@ -117,20 +117,20 @@ fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn
     Ok(None)
 }
 
-/// Returns an event of the state file, or `None` if its type is not subscribed to.
+/// Parses an event of the state file. Returns `None` if its type is not registered.
 fn parse_event(
     text: &str,
     registered: &BTreeMap<u32, u64>,
 ) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
     let words: Vec<_> = text.split_whitespace().collect();
     let numbers: Vec<_> = words.iter().skip(2).map(|word| number(word)).collect();
-    let at = |place: usize| numbers.get(place).copied().flatten();
+    let at = |index: usize| numbers.get(index).copied().flatten();
     if words.first() == Some(&"error") {
         let error = words.get(1).and_then(|word| word.parse().ok());
         return Err(error.unwrap_or(INVALID));
     }
     let [gpu, kind, ..] = words.as_slice() else {
-        panic!("`{text}` is no event");
+        panic!("`{text}` is not an event");
     };
     let kind = match *kind {
         "xid" => nvmlEventTypeXidCriticalError,
@@ -139,16 +139,16 @@ fn parse_event(
         "mig" => nvmlEventMigConfigChange,
         "unavailable" => nvmlEventTypeGpuUnavailableError,
         "recovery" => nvmlEventTypeGpuRecoveryAction,
-        _ => panic!("`{text}` is no event"),
+        _ => panic!("`{text}` is not an event"),
     };
     let gpu: Option<u32> = gpu.parse().ok();
-    let asked_for = gpu.is_none_or(|gpu| {
+    let is_registered = gpu.is_none_or(|gpu| {
         registered
             .get(&gpu)
             .is_some_and(|types| types & u64::from(kind) != 0)
     });
-    let instance = |place| at(place).and_then(|id| u32::try_from(id).ok());
-    Ok(asked_for.then(|| nvmlEventData_t {
+    let instance = |index| at(index).and_then(|id| u32::try_from(id).ok());
+    Ok(is_registered.then(|| nvmlEventData_t {
         device: gpu.map_or(ptr::null_mut(), |gpu| DeviceHandle::FullGpu(gpu).handle()),
         eventType: kind.into(),
         eventData: at(0).unwrap_or(0),

@@ -1,4 +1,4 @@
-//! Handles are numbers in the form of pointers: they refer to no memory.
+//! Handles. They are numbers in the form of pointers, and do not refer to memory.
 
 use std::ptr;
 
@@ -77,8 +77,8 @@ pub(crate) fn event_set_from(handle: nvmlEventSet_t) -> Option<usize> {
     (number & EVENT_SET != 0).then_some(number ^ EVENT_SET)
 }
 
-/// Eight bits for the compute instance, twelve for the GPU instance, the rest for the GPU, counted from one so that no
-/// handle is null.
+/// Encodes a handle: 8 bits for the compute instance, 12 for the GPU instance, the rest for the GPU. The GPU's number
+/// begins at one, so that no handle is null.
 fn encode(gpu: u32, gi: u32, ci: u32) -> usize {
     let [gpu, gi, ci] = [gpu + 1, gi, ci].map(|part| part as usize);
     gpu << 20 | gi << 8 | ci

@@ -7,7 +7,7 @@ use nvml_wrapper_sys::bindings::{
     nvmlComputeInstanceProfileInfo_t, nvmlDevice_t, nvmlGpuInstance_t, nvmlGpuInstanceInfo_t,
     nvmlGpuInstancePlacement_t, nvmlGpuInstanceProfileInfo_v2_t,
     nvmlReturn_enum_NVML_ERROR_IN_USE as IN_USE,
-    nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_RESOURCES as NO_ROOM,
+    nvmlReturn_enum_NVML_ERROR_INSUFFICIENT_RESOURCES as INSUFFICIENT,
     nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
     nvmlReturn_enum_NVML_ERROR_NOT_FOUND as NOT_FOUND,
     nvmlReturn_enum_NVML_ERROR_NOT_SUPPORTED as NOT_SUPPORTED,
@@ -30,15 +30,15 @@ const COMPUTE_SLICES: [u32; 7] = [1, 2, 3, 4, 7, 8, 6];
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceSetMigMode(
     device: nvmlDevice_t,
-    wanted: c_uint,
+    mode: c_uint,
     activation: *mut nvmlReturn_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceSetMigMode", device, |gpu, _| {
         let (on, _) = mig_mode(gpu).ok_or(NOT_SUPPORTED)?;
-        let word = if wanted == 0 { "off" } else { "on" };
-        let waits = gpu.number("mig_needs_reset") == Some(1);
-        let changes = on != (wanted != 0);
-        if changes && !waits {
+        let word = if mode == 0 { "off" } else { "on" };
+        let needs_reset = gpu.number("mig_needs_reset") == Some(1);
+        let changes = on != (mode != 0);
+        if changes && !needs_reset {
             check_idle(gpu)?;
             if !instances(gpu).is_empty() {
                 return Err(IN_USE);
@@ -46,12 +46,12 @@ pub unsafe extern "C" fn nvmlDeviceSetMigMode(
             gpu.change("mig", word);
         }
         gpu.change("mig_pending", word);
-        let active = if changes && waits {
+        let active = if changes && needs_reset {
             RESET_REQUIRED
         } else {
             SUCCESS
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(activation, active) }
     })
 }
@@ -64,7 +64,7 @@ fn check_idle(gpu: Gpu<'_>) -> Outcome {
     }
 }
 
-/// Returns the GPU if it is in MIG mode.
+/// Fails unless the GPU is in MIG mode.
 fn check_mig_mode(gpu: Gpu<'_>) -> Outcome {
     match mig_mode(gpu) {
         Some((true, _)) => Ok(()),
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceProfileInfoV(
         let profile = known
             .find(|it| it.nvml_profile == index)
             .ok_or(NOT_SUPPORTED)?;
-        // SAFETY: nvml.h has the caller pass a structure with its version.
+        // SAFETY: nvml.h requires a structure with its version.
         let mut answer = unsafe { info.as_ref() }.copied().ok_or(INVALID)?;
         answer.id = profile.smi_id;
         answer.sliceCount = profile.compute_slices.into();
@@ -112,15 +112,15 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstances(
         check_mig_mode(gpu)?;
         profile_by_id(gpu, profile)?;
         let instances = instances(gpu);
-        let of_it = instances.iter().filter(|it| it.profile.smi_id == profile);
+        let matching = instances.iter().filter(|it| it.profile.smi_id == profile);
         let mut written = 0;
-        for instance in of_it {
+        for instance in matching {
             let handle = gpu_instance(gpu.index, instance.id);
-            // SAFETY: nvml.h has the caller pass as many places as the profile has instances at most.
+            // SAFETY: nvml.h requires an array for the maximum number of instances of the profile.
             unsafe { write_out(handles.wrapping_add(written), handle) }?;
             written += 1;
         }
-        // SAFETY: nvml.h has the caller pass a place for the number.
+        // SAFETY: nvml.h requires a pointer for the count.
         unsafe { write_out(count, u32::try_from(written).map_err(|_| INVALID)?) }
     })
 }
@@ -136,7 +136,7 @@ pub unsafe extern "C" fn nvmlDeviceGetGpuInstanceById(
         if !known {
             return Err(NOT_FOUND);
         }
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(handle, gpu_instance(gpu.index, id)) }
     })
 }
@@ -154,7 +154,7 @@ pub unsafe extern "C" fn nvmlDeviceCreateGpuInstanceWithPlacement(
         |gpu, _| {
             check_mig_mode(gpu)?;
             let profile = profile_by_id(gpu, profile)?;
-            // SAFETY: nvml.h has the caller pass a placement.
+            // SAFETY: nvml.h requires a placement.
             let place = *unsafe { place.as_ref() }.ok_or(INVALID)?;
             if place.size != u32::from(profile.memory_slices) {
                 return Err(INVALID);
@@ -167,29 +167,29 @@ pub unsafe extern "C" fn nvmlDeviceCreateGpuInstanceWithPlacement(
                 compute: Vec::new(),
             };
             if !can_place(gpu, &all, &new) {
-                return Err(NO_ROOM);
+                return Err(INSUFFICIENT);
             }
             let id = new.id;
             all.push(new);
             store_layout(gpu, &all);
-            // SAFETY: nvml.h has the caller pass a place for the answer.
+            // SAFETY: nvml.h requires a pointer for the result.
             unsafe { write_out(handle, gpu_instance(gpu.index, id)) }
         },
     )
 }
 
-/// Answers a call about a GPU instance.
+/// Handles a call about a GPU instance.
 fn answer_instance(
     name: &str,
     handle: nvmlGpuInstance_t,
-    work: impl FnOnce(Gpu<'_>, Vec<Instance>, usize) -> Outcome,
+    handler: impl FnOnce(Gpu<'_>, Vec<Instance>, usize) -> Outcome,
 ) -> nvmlReturn_t {
     answer(name, |state| {
         let (gpu, id) = gpu_instance_from(handle).ok_or(INVALID)?;
         let gpu = responding_gpu(state, gpu, name)?;
         let all = instances(gpu);
         let place = all.iter().position(|it| it.id == id).ok_or(NOT_FOUND)?;
-        work(gpu, all, place)
+        handler(gpu, all, place)
     })
 }
 
@@ -209,7 +209,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetInfo(
                 size: instance.profile.memory_slices.into(),
             },
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(info, answer) }
     })
 }
@@ -236,23 +236,23 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstanceProfileInfo(
 ) -> nvmlReturn_t {
     let name = "nvmlGpuInstanceGetComputeInstanceProfileInfo";
     answer_instance(name, handle, |_, all, place| {
-        let whole = all[place].slices();
+        let all_slices = all[place].slices();
         let slices = COMPUTE_SLICES.get(index as usize).ok_or(INVALID)?;
-        if *slices > whole {
+        if *slices > all_slices {
             return Err(NOT_SUPPORTED);
         }
         let answer = nvmlComputeInstanceProfileInfo_t {
             id: index,
             sliceCount: *slices,
-            instanceCount: whole / slices,
+            instanceCount: all_slices / slices,
             multiprocessorCount: slices * 16,
-            sharedCopyEngineCount: whole,
-            sharedDecoderCount: whole,
+            sharedCopyEngineCount: all_slices,
+            sharedDecoderCount: all_slices,
             sharedEncoderCount: 0,
-            sharedJpegCount: whole,
+            sharedJpegCount: all_slices,
             sharedOfaCount: 0,
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(info, answer) }
     })
 }
@@ -266,20 +266,20 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstances(
 ) -> nvmlReturn_t {
     let name = "nvmlGpuInstanceGetComputeInstances";
     answer_instance(name, handle, |gpu, all, place| {
-        let wanted = *COMPUTE_SLICES.get(profile as usize).ok_or(INVALID)?;
+        let expected = *COMPUTE_SLICES.get(profile as usize).ok_or(INVALID)?;
         let instance = &all[place];
         let mut written = 0;
         for (ci, _) in instance
             .compute
             .iter()
-            .filter(|(_, slices)| *slices == wanted)
+            .filter(|(_, slices)| *slices == expected)
         {
             let handle = compute_instance(gpu.index, instance.id, *ci);
-            // SAFETY: nvml.h has the caller pass as many places as the profile has instances at most.
+            // SAFETY: nvml.h requires an array for the maximum number of instances of the profile.
             unsafe { write_out(handles.wrapping_add(written), handle) }?;
             written += 1;
         }
-        // SAFETY: nvml.h has the caller pass a place for the number.
+        // SAFETY: nvml.h requires a pointer for the count.
         unsafe { write_out(count, u32::try_from(written).map_err(|_| INVALID)?) }
     })
 }
@@ -297,7 +297,7 @@ pub unsafe extern "C" fn nvmlGpuInstanceGetComputeInstanceById(
         if !known {
             return Err(NOT_FOUND);
         }
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(compute, compute_instance(gpu.index, instance.id, id)) }
     })
 }
@@ -314,14 +314,14 @@ pub unsafe extern "C" fn nvmlGpuInstanceCreateComputeInstance(
         let instance = &mut all[place];
         let used: u32 = instance.compute.iter().map(|(_, slices)| slices).sum();
         if used + slices > instance.slices() {
-            return Err(NO_ROOM);
+            return Err(INSUFFICIENT);
         }
         let taken = |id: &u32| instance.compute.iter().any(|(ci, _)| ci == id);
-        let id = (0..=7).find(|id| !taken(id)).ok_or(NO_ROOM)?;
+        let id = (0..=7).find(|id| !taken(id)).ok_or(INSUFFICIENT)?;
         instance.compute.push((id, slices));
         let answer = compute_instance(gpu.index, instance.id, id);
         store_layout(gpu, &all);
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(compute, answer) }
     })
 }
@@ -340,7 +340,7 @@ pub unsafe extern "C" fn nvmlComputeInstanceGetInfo_v2(
             profileId: 0,
             placement: nvmlComputeInstancePlacement_t { start: 0, size: 0 },
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(info, answer) }
     })
 }

@@ -12,7 +12,7 @@ pub(crate) struct Instance {
     pub(crate) id: u32,
     pub(crate) profile: &'static MigProfile,
     pub(crate) start: u32,
-    /// ID and slices of each compute instance.
+    /// The ID and the compute slices of each compute instance.
     pub(crate) compute: Vec<(u32, u32)>,
 }
 
@@ -42,7 +42,11 @@ pub(crate) fn profiles(gpu: Gpu<'_>) -> &'static [MigProfile] {
     mig.map_or(&[], |mig| mig.profiles)
 }
 
-/// Returns the instances in the state file; none while MIG mode is off. Invalid entries stop the test.
+/// Returns the instances in the state file, or none while MIG mode is off.
+///
+/// # Panics
+///
+/// An entry is invalid.
 pub(crate) fn instances(gpu: Gpu<'_>) -> Vec<Instance> {
     if mig_mode(gpu).is_none_or(|(on, _)| !on) {
         return Vec::new();
@@ -51,7 +55,7 @@ pub(crate) fn instances(gpu: Gpu<'_>) -> Vec<Instance> {
     for word in gpu.text("layout").unwrap_or("").split_whitespace() {
         let instance = instance(gpu, &found, word);
         found.push(
-            instance.unwrap_or_else(|| panic!("`{word}` is no instance of GPU {}", gpu.index)),
+            instance.unwrap_or_else(|| panic!("`{word}` is not an instance of GPU {}", gpu.index)),
         );
     }
     found
@@ -83,7 +87,7 @@ fn instance(gpu: Gpu<'_>, before: &[Instance], word: &str) -> Option<Instance> {
     })
 }
 
-/// Stores a layout.
+/// Stores the instances as changes.
 pub(crate) fn store_layout(gpu: Gpu<'_>, instances: &[Instance]) {
     let mut text = String::new();
     for it in instances {
@@ -98,13 +102,13 @@ pub(crate) fn store_layout(gpu: Gpu<'_>, instances: &[Instance]) {
             "{}:{}@{}/{compute} ",
             it.id, it.profile.name, it.start
         )
-        .expect("a text takes whatever is written to it");
+        .expect("a write to a string does not fail");
     }
     gpu.change("layout", text.trim());
 }
 
-/// Whether an instance of this profile fits there: NVIDIA allows the placement, it overlaps no other, and compute
-/// slices and media extensions are left.
+/// Returns whether a new instance is possible: the profile has this placement, no other instance overlaps it, and
+/// enough compute slices and media extensions are unallocated.
 pub(crate) fn can_place(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bool {
     let Some(mig) = gpu.model().and_then(|model| model.mig) else {
         return false;
@@ -122,7 +126,7 @@ pub(crate) fn can_place(gpu: Gpu<'_>, others: &[Instance], new: &Instance) -> bo
         && !(media(new) && others.iter().any(media))
 }
 
-/// Returns an ID by the scheme of NVIDIA's driver: small numbers for large instances.
+/// Returns an unused ID. Like NVIDIA's driver, it uses small numbers for large instances.
 pub(crate) fn free_id(taken: &[Instance], profile: &MigProfile) -> u32 {
     let first = match profile.compute_slices {
         1 => 7,
@@ -132,5 +136,5 @@ pub(crate) fn free_id(taken: &[Instance], profile: &MigProfile) -> u32 {
     };
     (first..first + 64)
         .find(|id| taken.iter().all(|it| it.id != *id))
-        .expect("no card has so many instances")
+        .expect("a GPU has fewer than 64 instances")
 }

@@ -17,7 +17,7 @@ use crate::handle::DeviceHandle;
 use crate::state::Gpu;
 
 /// The remote end of a link: `off`, `switch`, or the index of a GPU.
-fn far_end(gpu: Gpu<'_>, link: c_uint) -> Result<&str, nvmlReturn_t> {
+fn remote_end(gpu: Gpu<'_>, link: c_uint) -> Result<&str, nvmlReturn_t> {
     let links = gpu.text("links").ok_or(NOT_SUPPORTED)?;
     links.split_whitespace().nth(link as usize).ok_or(INVALID)
 }
@@ -29,8 +29,8 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkState(
     active: *mut nvmlEnableState_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetNvLinkState", device, |gpu, _| {
-        let on = far_end(gpu, link)? != "off";
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        let on = remote_end(gpu, link)? != "off";
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(active, on.into()) }
     })
 }
@@ -42,12 +42,12 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemoteDeviceType(
     kind: *mut nvmlIntNvLinkDeviceType_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetNvLinkRemoteDeviceType", device, |gpu, _| {
-        let answer = match far_end(gpu, link)? {
+        let answer = match remote_end(gpu, link)? {
             "off" => return Err(INVALID),
             "switch" => SWITCH,
             _ => GPU,
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(kind, answer) }
     })
 }
@@ -59,7 +59,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(
     pci: *mut nvmlPciInfo_t,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetNvLinkRemotePciInfo_v2", device, |gpu, _| {
-        let answer = match far_end(gpu, link)? {
+        let answer = match remote_end(gpu, link)? {
             "off" => return Err(INVALID),
             "switch" => pci_at("00000000:C4:00.0"),
             other => {
@@ -67,7 +67,7 @@ pub unsafe extern "C" fn nvmlDeviceGetNvLinkRemotePciInfo_v2(
                 pci_info(gpu.state.gpu(index).ok_or(INVALID)?)
             }
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(pci, answer) }
     })
 }
@@ -81,9 +81,11 @@ pub unsafe extern "C" fn nvmlDeviceGetTopologyCommonAncestor(
     answer_device("nvmlDeviceGetTopologyCommonAncestor", one, |gpu, _| {
         let other = DeviceHandle::from_handle(other).ok_or(INVALID)?.gpu();
         let pair = |one, other| gpu.state.number(&format!("level.{one}.{other}"));
-        let said = pair(gpu.index, other).or_else(|| pair(other, gpu.index));
-        let said = said.or_else(|| gpu.state.number("level")).unwrap_or(50);
-        // SAFETY: nvml.h has the caller pass a place for the answer.
-        unsafe { write_out(level, u32::try_from(said).map_err(|_| INVALID)?) }
+        let own_level = pair(gpu.index, other).or_else(|| pair(other, gpu.index));
+        let number = own_level
+            .or_else(|| gpu.state.number("level"))
+            .unwrap_or(50);
+        // SAFETY: nvml.h requires a pointer for the result.
+        unsafe { write_out(level, u32::try_from(number).map_err(|_| INVALID)?) }
     })
 }

@@ -17,16 +17,12 @@ use nvml_wrapper_sys::bindings::{
 use crate::answer::{Outcome, answer_device, write_out};
 use crate::state::{Gpu, number};
 
-/// Returns a number of the state file, or the default; not supported if it is `none`.
-fn read_number<T: TryFrom<u64>>(
-    gpu: Gpu<'_>,
-    key: &str,
-    otherwise: u64,
-) -> Result<T, nvmlReturn_t> {
+/// Returns a number of the state file, or the default. `none` is the error "not supported".
+fn read_number<T: TryFrom<u64>>(gpu: Gpu<'_>, key: &str, default: u64) -> Result<T, nvmlReturn_t> {
     let value = match gpu.text(key) {
         Some("none") => return Err(NOT_SUPPORTED),
         Some(text) => number(text).ok_or(INVALID)?,
-        None => otherwise,
+        None => default,
     };
     T::try_from(value).map_err(|_| INVALID)
 }
@@ -38,7 +34,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTemperature(
     degrees: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetTemperature", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(degrees, read_number(gpu, "temperature", 41)?) }
     })
 }
@@ -49,7 +45,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPowerUsage(
     milliwatts: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPowerUsage", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(milliwatts, read_number(gpu, "power_mw", 71_500)?) }
     })
 }
@@ -60,7 +56,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEnergyConsumption(
     millijoules: *mut c_ulonglong,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetTotalEnergyConsumption", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(millijoules, read_number(gpu, "energy_mj", 0)?) }
     })
 }
@@ -78,7 +74,7 @@ pub unsafe extern "C" fn nvmlDeviceGetClockInfo(
             2 => read_number(gpu, "memory_clock", 2_619)?,
             _ => return Err(NOT_SUPPORTED),
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(megahertz, answer) }
     })
 }
@@ -93,7 +89,7 @@ pub unsafe extern "C" fn nvmlDeviceGetUtilizationRates(
             gpu: read_number(gpu, "utilization", 0)?,
             memory: read_number(gpu, "copy_utilization", 0)?,
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(rates, answer) }
     })
 }
@@ -105,7 +101,7 @@ pub unsafe extern "C" fn nvmlDeviceGetEncoderUtilization(
     period: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetEncoderUtilization", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass two places for the answer.
+        // SAFETY: nvml.h requires two pointers for the result.
         unsafe {
             write_out(percent, read_number(gpu, "encoder", 0)?)?;
             write_out(period, 167_000)
@@ -120,7 +116,7 @@ pub unsafe extern "C" fn nvmlDeviceGetDecoderUtilization(
     period: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetDecoderUtilization", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass two places for the answer.
+        // SAFETY: nvml.h requires two pointers for the result.
         unsafe {
             write_out(percent, read_number(gpu, "decoder", 0)?)?;
             write_out(period, 167_000)
@@ -134,7 +130,7 @@ pub unsafe extern "C" fn nvmlDeviceGetPcieReplayCounter(
     count: *mut c_uint,
 ) -> nvmlReturn_t {
     answer_device("nvmlDeviceGetPcieReplayCounter", device, |gpu, _| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(count, read_number(gpu, "replays", 0)?) }
     })
 }
@@ -153,7 +149,7 @@ pub unsafe extern "C" fn nvmlDeviceGetTotalEccErrors(
             (1, 1) => read_number(gpu, "double_bit", 0)?,
             _ => return Err(NOT_SUPPORTED),
         };
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(count, answer) }
     })
 }
@@ -172,10 +168,10 @@ pub unsafe extern "C" fn nvmlDeviceGetRemappedRows(
             return Err(NOT_SUPPORTED);
         }
         let mut rows = rows.split_whitespace().map(str::parse);
-        for place in [correctable, uncorrectable, pending, failed] {
+        for target in [correctable, uncorrectable, pending, failed] {
             let row = rows.next().and_then(Result::ok).ok_or(INVALID)?;
-            // SAFETY: nvml.h has the caller pass four places for the answer.
-            unsafe { write_out(place, row) }?;
+            // SAFETY: nvml.h requires four pointers for the result.
+            unsafe { write_out(target, row) }?;
         }
         Ok(())
     })
@@ -192,7 +188,7 @@ pub unsafe extern "C" fn nvmlDeviceGetFieldValues(
         if values.is_null() {
             return Err(INVALID);
         }
-        // SAFETY: nvml.h has the caller pass an array of so many values, with the field's id in each.
+        // SAFETY: nvml.h requires an array of `count` values with the IDs of the fields.
         let values = unsafe { std::slice::from_raw_parts_mut(values, count) };
         for value in values {
             let answer = match value.fieldId {
@@ -219,7 +215,7 @@ pub unsafe extern "C" fn nvmlDeviceGetComputeRunningProcesses_v3(
         device,
         |gpu, _| {
             let running = read_number(gpu, "processes", 0)?;
-            // SAFETY: nvml.h has the caller pass the number of places behind `infos`, and as many places.
+            // SAFETY: nvml.h requires an array `infos` and its length in `count`.
             unsafe { list_processes(running, count, infos) }
         },
     )
@@ -263,17 +259,17 @@ pub unsafe extern "C" fn nvmlDeviceGetMPSComputeRunningProcesses_v3(
 ///
 /// # Safety
 ///
-/// `count` is null or points to the number of places behind `infos`.
+/// `count` is null or points to the length of the array `infos`.
 unsafe fn list_processes(
     running: u32,
     count: *mut c_uint,
     infos: *mut nvmlProcessInfo_t,
 ) -> Outcome {
     // SAFETY: guaranteed by the caller.
-    let room = *unsafe { count.as_ref() }.ok_or(INVALID)?;
+    let length = *unsafe { count.as_ref() }.ok_or(INVALID)?;
     // SAFETY: as above.
     unsafe { write_out(count, running) }?;
-    if room < running {
+    if length < running {
         return Err(TOO_SMALL);
     }
     for number in 0..running {
@@ -283,7 +279,7 @@ unsafe fn list_processes(
             gpuInstanceId: u32::MAX,
             computeInstanceId: u32::MAX,
         };
-        // SAFETY: `number` is below the number of places that the caller guarantees.
+        // SAFETY: `number` is less than the length that the caller guarantees.
         unsafe { write_out(infos.wrapping_add(number as usize), process) }?;
     }
     Ok(())

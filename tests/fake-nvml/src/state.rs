@@ -1,4 +1,4 @@
-//! The state file, and the file next to it with the changes by calls.
+//! The state file, and the file with the changes by calls.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -20,22 +20,27 @@ pub(crate) struct Gpu<'s> {
     pub(crate) index: u32,
 }
 
-/// The last state read, and the metadata of the files at that time.
+/// The last state, and the metadata of the files when it was read.
 static LAST: Mutex<Option<(FileStamps, Arc<State>)>> = Mutex::new(None);
 
-/// Inode, size and time of both files: enough to detect a replacement.
+/// The inode, size and time of both files, which show whether a file was replaced.
 type FileStamps = [Option<(u64, u64, i64, i64)>; 2];
 
 /// Returns the current contents of the files.
 pub(crate) fn current() -> Arc<State> {
     let files = [file().to_owned(), changed_file()];
-    let looks = files.each_ref().map(|file| {
-        let seen = std::fs::metadata(file).ok()?;
-        Some((seen.ino(), seen.size(), seen.mtime(), seen.mtime_nsec()))
+    let stamps = files.each_ref().map(|file| {
+        let metadata = std::fs::metadata(file).ok()?;
+        Some((
+            metadata.ino(),
+            metadata.size(),
+            metadata.mtime(),
+            metadata.mtime_nsec(),
+        ))
     });
     let mut last = LAST.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some((known, state)) = &*last
-        && *known == looks
+        && *known == stamps
     {
         return Arc::clone(state);
     }
@@ -44,14 +49,14 @@ pub(crate) fn current() -> Arc<State> {
         read_into(&mut keys, &file);
     }
     let state = Arc::new(State { keys });
-    *last = Some((looks, Arc::clone(&state)));
+    *last = Some((stamps, Arc::clone(&state)));
     state
 }
 
-/// Stores a change by a call, for this process and others.
+/// Stores a change by a call, which other processes see.
 pub(crate) fn store_change(key: &str, value: &str) {
     static CHANGING: Mutex<()> = Mutex::new(());
-    let _one = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
+    let _guard = CHANGING.lock().unwrap_or_else(PoisonError::into_inner);
     let file = changed_file();
     let mut keys = BTreeMap::new();
     read_into(&mut keys, &file);
@@ -60,7 +65,7 @@ pub(crate) fn store_change(key: &str, value: &str) {
     let text: String = keys.iter().map(line).collect();
     let new = file.with_extension("new");
     let written = std::fs::write(&new, text).and_then(|()| std::fs::rename(&new, &file));
-    written.expect("the folder of the state file can be written to");
+    written.expect("the folder of the state file is writable");
 }
 
 impl State {
@@ -110,7 +115,7 @@ impl<'s> Gpu<'s> {
         store_change(&format!("gpu.{}.{key}", self.index), value);
     }
 
-    /// Returns its GPU model in gpuc's catalog.
+    /// Returns the GPU model in gpuc's catalog.
     pub(crate) fn model(self) -> Option<&'static GpuModel> {
         let key = self.text("model")?;
         MODELS.iter().copied().find(|model| model.key == key)
@@ -150,11 +155,11 @@ fn file() -> &'static Path {
     })
 }
 
-/// Returns the file that this code was loaded from, according to the memory map of the process.
+/// Returns the path of this library from the memory map of the process.
 fn own_path() -> String {
     let here = (own_path as fn() -> String) as usize;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-    let holds = |line: &&str| {
+    let contains_code = |line: &&str| {
         let range = line
             .split(' ')
             .next()
@@ -162,7 +167,7 @@ fn own_path() -> String {
         let edge = |text| usize::from_str_radix(text, 16).unwrap_or(0);
         range.is_some_and(|(start, end)| (edge(start)..edge(end)).contains(&here))
     };
-    let line = maps.lines().find(holds).unwrap_or_default();
+    let line = maps.lines().find(contains_code).unwrap_or_default();
     line.find('/')
         .map_or_else(String::new, |at| line[at..].to_owned())
 }

@@ -39,7 +39,7 @@ pub unsafe extern "C" fn nvmlSystemGetDriverVersion(
 ) -> nvmlReturn_t {
     answer("nvmlSystemGetDriverVersion", |state| {
         let text = state.text("driver").unwrap_or("570.86.15");
-        // SAFETY: nvml.h has the caller pass a buffer and its length.
+        // SAFETY: nvml.h requires a buffer and its length.
         unsafe { write_text(version, length, text) }
     })
 }
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) 
     answer("nvmlSystemGetCudaDriverVersion_v2", |state| {
         let number = state.number("cuda").unwrap_or(12_080);
         let number = c_int::try_from(number).map_err(|_| INVALID)?;
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(version, number) }
     })
 }
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn nvmlSystemGetCudaDriverVersion_v2(version: *mut c_int) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlDeviceGetCount_v2(count: *mut c_uint) -> nvmlReturn_t {
     answer("nvmlDeviceGetCount_v2", |state| {
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(count, state.count()) }
     })
 }
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
     let name = "nvmlDeviceGetHandleByIndex_v2";
     answer(name, |state| {
         let gpu = responding_gpu(state, index, name)?;
-        // SAFETY: nvml.h has the caller pass a place for the answer.
+        // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(device, DeviceHandle::FullGpu(gpu.index).handle()) }
     })
 }

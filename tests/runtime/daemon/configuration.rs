@@ -1,4 +1,4 @@
-//! A configuration that changes under the running daemon.
+//! Changes of the configuration while the daemon runs.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -18,13 +18,13 @@ async fn invalid_configuration_is_rejected() {
     node.configure();
     node.start_all().await;
     node.wait_for_devices(GPU, 32, 32).await;
-    for bad in [
+    for invalid in [
         "{",
         "",
         r#"{"kind": "Other"}"#,
         &node.config.to_string().replace("pool", "poool"),
     ] {
-        node.configure_with(bad);
+        node.configure_with(invalid);
         settle().await;
     }
     node.wait_for_log("keeping the previous one").await;
@@ -58,11 +58,11 @@ async fn invalid_configuration_is_rejected() {
     assert_eq!(
         seen.registrations.len(),
         1,
-        "the configuration was applied without a new registration"
+        "a new configuration requires no new registration"
     );
 }
 
-/// A manual run uses a file in the working directory.
+/// Users can start the daemon with a file in the working directory.
 #[tokio::test]
 async fn bare_file_name_is_watched() {
     let mut node = Node::new(H100);
@@ -73,14 +73,14 @@ async fn bare_file_name_is_watched() {
     node.wait_for_devices(GPU, 32, 32).await;
 }
 
-/// The hash tells what is in use, not when it came or how it is laid out.
+/// The hash depends only on the values of the configuration.
 #[tokio::test]
 async fn hash_is_independent_of_formatting() {
     async fn hash(node: &Node) -> String {
         let (_, page) = node.get("/metrics").await.unwrap();
         let mut lines = page.lines();
         let line = lines.find(|line| line.starts_with("gpuc_config_hash{"));
-        line.expect("it has a hash").to_owned()
+        line.expect("the page has a hash").to_owned()
     }
     let node = Node::running(H100).await;
     let first = hash(&node).await;
@@ -104,7 +104,7 @@ async fn differences_are_logged() {
     node.wait_for_log("found 8 GPUs instead of 9").await;
 }
 
-/// A file that cannot be read is refused as any other that cannot be used.
+/// The daemon handles an unreadable file like an invalid one.
 #[tokio::test]
 async fn unreadable_configuration_is_logged() {
     let node = Node::running(H100).await;
@@ -114,7 +114,7 @@ async fn unreadable_configuration_is_logged() {
     node.wait_until_ready().await;
 }
 
-/// A good text that comes back after a bad one is the one in use: nothing is wrong any more.
+/// The reverted text is the configuration in use, so the error no longer applies.
 #[tokio::test]
 async fn reverted_configuration_clears_the_error() {
     let node = Node::running(H100).await;
@@ -134,40 +134,42 @@ async fn renamed_replicas_change_their_resource() {
     let mut node = Node::running(H100).await;
     node.config["sharing"] = json!({"timeSlicing": {"replicas": 2, "rename": true}});
     node.configure();
-    node.kubelet.met("nvidia.com/gpu.shared").await;
+    node.kubelet
+        .wait_for_registration("nvidia.com/gpu.shared")
+        .await;
     node.wait_for_devices("nvidia.com/gpu.shared", 16, 16).await;
     node.wait_for_devices(GPU, 0, 0).await;
     node.wait_until_ready().await;
 }
 
-/// Another port is answered without a restart, and the one before until then, so that no probe goes astray.
+/// The daemon serves the old port until it can listen on the new one, so that no probe fails.
 #[tokio::test]
 async fn metrics_port_can_change() {
     let mut node = Node::running(H100).await;
     let old = node.address;
-    let taker = std::net::TcpListener::bind((old.ip(), 0)).unwrap();
-    let new = taker.local_addr().unwrap();
+    let blocker = std::net::TcpListener::bind((old.ip(), 0)).unwrap();
+    let new = blocker.local_addr().unwrap();
     node.config["metrics"]["port"] = json!(new.port());
     node.configure();
     node.wait_for_log("metrics and probes stay at").await;
     node.wait_until_ready().await;
-    drop(taker);
+    drop(blocker);
     node.address = new;
     node.wait_until_ready().await;
     node.address = old;
     assert_eq!(node.get("/healthz").await, None);
-    // And back again, without a conflict.
+    // The daemon can return to the old port.
     node.config["metrics"]["port"] = json!(old.port());
     node.configure();
     node.wait_until_ready().await;
     node.address = new;
-    let begin = std::time::Instant::now();
+    let start = std::time::Instant::now();
     while node.get("/healthz").await.is_some() {
-        assert!(begin.elapsed() < std::time::Duration::from_secs(5));
+        assert!(start.elapsed() < std::time::Duration::from_secs(5));
     }
 }
 
-/// The kubelet moves a link from one folder to the next when a ConfigMap changes.
+/// The kubelet updates a ConfigMap volume by replacing a symbolic link to a folder.
 #[tokio::test]
 async fn config_map_update_is_applied() {
     let mut node = Node::new(H100);

@@ -1,16 +1,16 @@
-//! A driver that comes late, fails in part or as a whole, hangs, or is taken away under the running daemon.
+//! A driver that is installed late, fails, hangs, or is unloaded while the daemon runs.
 
 use std::time::{Duration, Instant};
 
 use super::{GPU, H100, Node, settle};
 
-/// On a fresh node the driver is installed after the daemon has started; then it is loaded.
+/// On a new node, the driver is installed and loaded after the daemon starts.
 #[tokio::test]
 async fn late_driver_is_loaded() {
     let mut node = Node::new("driver = 570.86.15");
     let library = node.driver.library();
-    let away = library.with_extension("away");
-    std::fs::rename(&library, &away).unwrap();
+    let moved = library.with_extension("moved");
+    std::fs::rename(&library, &moved).unwrap();
     node.kubelet.start().await;
     node.start();
     node.wait_for_response("/readyz", 503, "waiting for the driver")
@@ -18,9 +18,9 @@ async fn late_driver_is_loaded() {
     node.wait_for_log("check that the driver is installed there")
         .await;
     node.wait_for_response("/healthz", 200, "ok").await;
-    std::fs::rename(&away, &library).unwrap();
+    std::fs::rename(&moved, &library).unwrap();
     node.wait_for_response("/readyz", 503, "driver").await;
-    node.wait_until("another trouble", |node| {
+    node.wait_until("a second warning about the driver", |node| {
         node.log().matches("waiting for the driver").count() == 2
     })
     .await;
@@ -32,20 +32,20 @@ async fn late_driver_is_loaded() {
     assert_eq!(log.matches("waiting for the driver").count(), 2, "{log}");
 }
 
-/// One GPU off the bus takes a whole node from NVIDIA's plugin, which ends (k8s-device-plugin#2038).
+/// NVIDIA's plugin exits if one GPU has fallen off the bus (k8s-device-plugin#2038).
 #[tokio::test]
 async fn gpu_lost_at_start_does_not_affect_others() {
     let mut node = Node::new(H100);
     node.driver.set("gpu.3.lost", "1");
     node.start_all().await;
     let seen = node.wait_for_devices(GPU, 8, 7).await;
-    let well = seen.healthy();
+    let healthy = seen.healthy();
     for size in 1..=7 {
-        assert_eq!(node.prefer(GPU, &well, size).await.len(), size);
+        assert_eq!(node.prefer(GPU, &healthy, size).await.len(), size);
     }
     node.allocate(GPU, &["GPU-2", "GPU-4"]).await.unwrap();
     assert!(node.is_alive());
-    // It comes back, and only then is its name known.
+    // The daemon learns the UUID when the GPU responds.
     node.driver.unset("gpu.3.lost");
     let seen = node.wait_for_devices(GPU, 8, 8).await;
     assert!(seen.healthy().contains(&"GPU-3"), "{seen:?}");
@@ -59,18 +59,18 @@ async fn gpu_lost_later_does_not_affect_others() {
     node.driver.event("3 xid 79");
     node.wait_for_devices(GPU, 8, 7).await;
     node.kubelet.restart().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
     let seen = node.wait_for_devices(GPU, 8, 7).await;
-    let well = seen.healthy();
-    assert!(!well.contains(&"GPU-3"), "{well:?}");
-    assert_eq!(node.prefer(GPU, &well, 4).await.len(), 4);
-    node.allocate(GPU, &well).await.unwrap();
+    let healthy = seen.healthy();
+    assert!(!healthy.contains(&"GPU-3"), "{healthy:?}");
+    assert_eq!(node.prefer(GPU, &healthy, 4).await.len(), 4);
+    node.allocate(GPU, &healthy).await.unwrap();
     node.driver.unset("gpu.3.lost");
     node.wait_for_devices(GPU, 8, 8).await;
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// NVIDIA's plugin marks all eight unhealthy permanently after one error of a wait (its #669).
+/// NVIDIA's plugin marks all GPUs as unhealthy permanently after one failed wait (k8s-device-plugin#669).
 #[tokio::test]
 async fn failed_event_wait_is_restarted() {
     let mut node = Node::running(H100).await;
@@ -95,7 +95,7 @@ async fn nvml_is_initialised_once() {
     let mut node = Node::running(H100).await;
     for _ in 0..3 {
         node.kubelet.restart().await;
-        node.kubelet.met(GPU).await;
+        node.kubelet.wait_for_registration(GPU).await;
     }
     node.signal("HUP");
     node.config["pool"] = "other".into();
@@ -112,10 +112,10 @@ async fn allocation_does_not_call_the_driver() {
     let mut node = Node::running(H100).await;
     node.wait_until_monitoring().await;
     settle().await;
-    // Whatever asks now takes a minute.
+    // Any call of the driver takes a minute.
     node.driver.set("latency_us", "60000000");
     let calls = node.calls();
-    let begin = Instant::now();
+    let start = Instant::now();
     let all: Vec<_> = (0..8).map(|gpu| format!("GPU-{gpu}")).collect();
     let all: Vec<_> = all.iter().map(String::as_str).collect();
     for size in 1..=8 {
@@ -123,33 +123,33 @@ async fn allocation_does_not_call_the_driver() {
         node.allocate(GPU, &all[..size]).await.unwrap();
     }
     node.kubelet.restart().await;
-    node.kubelet.met(GPU).await;
-    assert!(begin.elapsed() < Duration::from_secs(10));
+    node.kubelet.wait_for_registration(GPU).await;
+    assert!(start.elapsed() < Duration::from_secs(10));
     assert_eq!(node.calls(), calls);
 }
 
-/// 36.5 s for three of sixteen is what NVIDIA's plugin takes.
+/// NVIDIA's plugin needs 36.5 s to choose three of sixteen GPUs.
 #[tokio::test]
 async fn preferred_allocation_of_sixteen_gpus_is_fast() {
     let node = Node::running("gpus = 16\ngpu.model = h100-sxm5-80gb").await;
     let seen = node.wait_for_devices(GPU, 16, 16).await;
     let all = seen.healthy();
-    let begin = Instant::now();
+    let start = Instant::now();
     for size in 1..=16 {
         let mut chosen = node.prefer(GPU, &all, size).await;
         chosen.sort_unstable();
         chosen.dedup();
         assert_eq!(chosen.len(), size);
     }
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    let elapsed = start.elapsed();
+    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
 }
 
-/// The module is unloaded, as for an update: no handle may be kept, or it could not be.
+/// An open handle would prevent the kernel from unloading the driver for an update.
 #[tokio::test]
 async fn unloaded_driver_is_closed_and_reopened() {
     let mut node = Node::running(H100).await;
-    // Every call answers that the driver is not loaded.
+    // Every call fails because the driver is not loaded.
     for call in [
         "nvmlSystemGetDriverVersion",
         "nvmlDeviceGetCount_v2",
@@ -162,10 +162,10 @@ async fn unloaded_driver_is_closed_and_reopened() {
     node.wait_for_devices(GPU, 8, 0).await;
     node.wait_for_response("/readyz", 503, "waiting for the driver")
         .await;
-    let refused = node.allocate(GPU, &["GPU-1"]).await.unwrap_err();
-    assert!(refused.message().contains("GPU-1"), "{refused}");
+    let error = node.allocate(GPU, &["GPU-1"]).await.unwrap_err();
+    assert!(error.message().contains("GPU-1"), "{error}");
     let released = |node: &Node| node.driver.calls("nvmlShutdown") == 1;
-    node.wait_until("that NVML is shut down", released).await;
+    node.wait_until("a call of nvmlShutdown", released).await;
     for call in [
         "nvmlSystemGetDriverVersion",
         "nvmlDeviceGetCount_v2",
@@ -181,7 +181,7 @@ async fn unloaded_driver_is_closed_and_reopened() {
     assert!(node.is_alive());
 }
 
-/// A driver that can be opened and answers nothing: its GPUs are not offered in between, and the log stays small.
+/// The library opens but every call fails. The daemon advertises no GPUs meanwhile and retries with backoff.
 #[tokio::test]
 async fn unresponsive_driver_is_not_ready() {
     let mut node = Node::running(H100).await;
@@ -190,10 +190,10 @@ async fn unresponsive_driver_is_not_ready() {
     node.signal("HUP");
     let lists = node.wait_for_devices(GPU, 8, 0).await.lists;
     let opened = node.driver.calls("nvmlInit_v2");
-    let begin = Instant::now();
-    // After 0.1, 0.3, 0.7, 1.5 and 3.1 s.
-    while begin.elapsed() < Duration::from_secs(6) {
-        let (status, text) = node.get("/readyz").await.expect("it answers");
+    let start = Instant::now();
+    // The daemon retries after 0.1, 0.3, 0.7, 1.5 and 3.1 s.
+    while start.elapsed() < Duration::from_secs(6) {
+        let (status, text) = node.get("/readyz").await.expect("the server responds");
         assert_eq!(status, 503, "{text}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -241,7 +241,7 @@ async fn driver_reload_keeps_faults() {
     node.signal("HUP");
     node.wait_for_devices(GPU, 8, 0).await;
     node.kubelet.restart().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
     node.wait_for_devices(GPU, 8, 0).await;
     for call in ["nvmlSystemGetDriverVersion", "nvmlDeviceGetCount_v2"] {
         node.driver.unset(&format!("error.{call}"));
@@ -280,10 +280,10 @@ async fn failed_call_of_one_gpu_does_not_affect_others() {
         node.wait_until_monitoring().await;
         settle().await;
         let seen = node.kubelet.seen().resource(GPU);
-        let well = seen.healthy();
+        let healthy = seen.healthy();
         assert_eq!(seen.devices.len(), 8, "{call}");
-        assert!(well.len() >= 7, "{call}: {well:?}");
-        assert_eq!(node.prefer(GPU, &well, 4).await.len(), 4, "{call}");
+        assert!(healthy.len() >= 7, "{call}: {healthy:?}");
+        assert_eq!(node.prefer(GPU, &healthy, 4).await.len(), 4, "{call}");
         node.allocate(GPU, &["GPU-2"]).await.unwrap();
         let metrics = node.metrics().await;
         assert!(
@@ -292,7 +292,7 @@ async fn failed_call_of_one_gpu_does_not_affect_others() {
         );
         node.driver.set("gpu.5.recovery_action", "1");
         node.driver.event("5 xid 48");
-        node.wait_for_devices(GPU, 8, well.len() - 1).await;
+        node.wait_for_devices(GPU, 8, healthy.len() - 1).await;
         assert!(node.is_alive(), "{call}");
     }
 }

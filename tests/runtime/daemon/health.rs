@@ -1,4 +1,4 @@
-//! Unhealthy and recovered GPUs, as seen by the kubelet.
+//! Unhealthy and recovered GPUs in the kubelet's device list.
 
 use std::time::{Duration, Instant};
 
@@ -12,12 +12,12 @@ async fn application_errors_are_ignored() {
     node.wait_until_monitoring().await;
     node.driver.event("3 xid 31");
     node.driver.event("4 xid 94");
-    // The second came after the first.
+    // The second event shows that the daemon has processed the first.
     let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-4"), "{seen:?}");
 }
 
-/// NVIDIA's plugin forgets all unhealthy devices after a restart of the kubelet.
+/// NVIDIA's plugin discards all faults when the kubelet restarts.
 #[tokio::test]
 async fn kubelet_restart_keeps_faults() {
     let mut node = Node::running(H100).await;
@@ -27,9 +27,9 @@ async fn kubelet_restart_keeps_faults() {
     node.wait_for_devices(GPU, 8, 7).await;
     for _ in 0..3 {
         node.kubelet.restart().await;
-        let met = node.kubelet.met(GPU).await;
-        assert_eq!(met.devices.len(), 8);
-        assert!(!met.healthy().contains(&"GPU-3"), "{met:?}");
+        let resource = node.kubelet.wait_for_registration(GPU).await;
+        assert_eq!(resource.devices.len(), 8);
+        assert!(!resource.healthy().contains(&"GPU-3"), "{resource:?}");
     }
     node.signal("HUP");
     settle().await;
@@ -46,11 +46,11 @@ async fn error_without_kubelet_is_kept() {
     node.driver.event("3 xid 79");
     node.wait_for_log("GPU-3 is unhealthy").await;
     node.kubelet.start().await;
-    let met = node.kubelet.met(GPU).await;
-    assert_eq!((met.devices.len(), met.healthy().len()), (8, 7));
+    let resource = node.kubelet.wait_for_registration(GPU).await;
+    assert_eq!((resource.devices.len(), resource.healthy().len()), (8, 7));
 }
 
-/// NVIDIA's plugin marks one of the ten.
+/// NVIDIA's plugin marks one of the ten replicas.
 #[tokio::test]
 async fn error_affects_all_replicas() {
     let mut node = Node::new(H100);
@@ -63,8 +63,8 @@ async fn error_affects_all_replicas() {
     node.driver.event("3 xid 79");
     let seen = node.wait_for_devices(GPU, 80, 70).await;
     assert!(!seen.healthy().iter().any(|id| id.starts_with("GPU-3")));
-    let refused = node.allocate(GPU, &["GPU-3::4"]).await.unwrap_err();
-    assert!(refused.message().contains("GPU-3::4"), "{refused}");
+    let error = node.allocate(GPU, &["GPU-3::4"]).await.unwrap_err();
+    assert!(error.message().contains("GPU-3::4"), "{error}");
 }
 
 #[tokio::test]
@@ -74,38 +74,38 @@ async fn unhealthy_device_is_rejected_with_reason() {
     node.driver.set("gpu.3.recovery_action", "2");
     node.driver.event("3 xid 79");
     node.wait_for_devices(GPU, 8, 7).await;
-    let refused = node.allocate(GPU, &["GPU-2", "GPU-3"]).await.unwrap_err();
-    assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
-    let message = refused.message();
+    let error = node.allocate(GPU, &["GPU-2", "GPU-3"]).await.unwrap_err();
+    assert_eq!(error.code(), tonic::Code::FailedPrecondition);
+    let message = error.message();
     assert!(
         message.contains("GPU-3") && message.contains("Xid 79"),
         "{message}"
     );
     assert!(!message.contains("GPU-2"), "{message}");
     let metrics = node.metrics().await;
-    let labels = [("resource", GPU), ("reason", "unwell")];
+    let labels = [("resource", GPU), ("reason", "unhealthy")];
     assert_eq!(
         metrics.values_with_labels("gpuc_allocation_refusals_total", &labels),
         [1.0]
     );
 }
 
-/// Nothing ever recovers with NVIDIA's plugin.
+/// With NVIDIA's plugin, an unhealthy GPU never recovers.
 #[tokio::test]
 async fn gpu_recovers_after_the_quiet_time() {
     let mut node = Node::running(H100).await;
     node.wait_until_monitoring().await;
-    let begin = Instant::now();
+    let start = Instant::now();
     node.driver.event("3 xid 79");
     node.wait_for_devices(GPU, 8, 7).await;
     node.wait_for_devices(GPU, 8, 8).await;
     assert!(
-        begin.elapsed() >= Duration::from_secs(1),
-        "it was not quiet for a second"
+        start.elapsed() >= Duration::from_secs(1),
+        "the quiet time is one second"
     );
     node.allocate(GPU, &["GPU-3"]).await.unwrap();
     let metrics = node.metrics().await;
-    for to in ["unwell", "well"] {
+    for to in ["unhealthy", "healthy"] {
         let labels = [("device", "GPU-3"), ("to", to)];
         assert_eq!(
             metrics.values_with_labels("gpuc_health_transitions_total", &labels),
@@ -123,11 +123,8 @@ async fn requested_reboot_prevents_recovery() {
     node.wait_for_devices(GPU, 8, 7).await;
     tokio::time::sleep(Duration::from_millis(2_500)).await;
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
-    let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
-    assert!(
-        refused.message().contains("reboot of the node"),
-        "{refused}"
-    );
+    let error = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    assert!(error.message().contains("reboot of the node"), "{error}");
     node.driver.set("gpu.3.recovery_action", "0");
     node.wait_for_devices(GPU, 8, 8).await;
 }
@@ -150,7 +147,7 @@ async fn disabled_checks_are_off() {
     assert_eq!(node.driver.calls("nvmlEventSetWait_v2"), 0);
 }
 
-/// The GPUs are watched before they are known: what happens in between counts.
+/// Monitoring starts before discovery, so that no error is missed.
 #[tokio::test]
 async fn error_before_discovery_is_kept() {
     let mut node = Node::new(H100);
@@ -166,7 +163,7 @@ async fn error_before_discovery_is_kept() {
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 7);
 }
 
-/// A driver that storms before it tells what GPUs there are fills no memory, and hides no other error.
+/// Many events before discovery neither fill the memory nor hide other errors.
 #[tokio::test]
 async fn early_events_are_limited() {
     let mut node = Node::new(H100);
@@ -181,9 +178,9 @@ async fn early_events_are_limited() {
     node.driver.event("3 xid 79");
     let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
-    let storm = [("gpu", "GPU-3"), ("xid", "31")];
+    let labels = [("gpu", "GPU-3"), ("xid", "31")];
     let counted = node.metrics().await;
-    let counted = counted.values_with_labels("gpuc_xid_errors_total", &storm)[0];
+    let counted = counted.values_with_labels("gpuc_xid_errors_total", &labels)[0];
     assert!((256.0..400.0).contains(&counted), "{counted}");
 }
 

@@ -1,4 +1,4 @@
-//! Responses of the running daemon to Prometheus and probes.
+//! The daemon's responses to Prometheus and to probes.
 
 use super::{GPU, H100, Node};
 use crate::simulated_kubelet::pod_resources;
@@ -17,18 +17,18 @@ async fn gpu_metrics_have_dcgm_names_and_pods() {
     node.driver.set("gpu.1.utilization", "93");
     node.start_all().await;
     let metrics = node.metrics().await;
-    let held = [
+    let labels = [
         ("UUID", "GPU-1"),
         ("gpu", "1"),
         ("pod", "trainer"),
         ("container", "main"),
     ];
     assert_eq!(
-        metrics.values_with_labels("DCGM_FI_DEV_GPU_TEMP", &held),
+        metrics.values_with_labels("DCGM_FI_DEV_GPU_TEMP", &labels),
         [61.0]
     );
     assert_eq!(
-        metrics.values_with_labels("DCGM_FI_DEV_GPU_UTIL", &held),
+        metrics.values_with_labels("DCGM_FI_DEV_GPU_UTIL", &labels),
         [93.0]
     );
     for name in [
@@ -38,11 +38,11 @@ async fn gpu_metrics_have_dcgm_names_and_pods() {
     ] {
         assert_eq!(metrics.all_series(name).len(), 8, "{name}");
     }
-    let free = metrics.all_series("DCGM_FI_DEV_GPU_TEMP");
-    let held = free
+    let temperatures = metrics.all_series("DCGM_FI_DEV_GPU_TEMP");
+    let allocated = temperatures
         .iter()
         .filter(|(labels, _)| labels.get("pod").is_some_and(|it| !it.is_empty()));
-    assert_eq!(held.count(), 2);
+    assert_eq!(allocated.count(), 2);
     kubelet.abort();
 }
 
@@ -57,7 +57,7 @@ async fn counters_increase() {
     node.driver.event("3 xid 79");
     node.wait_for_devices(GPU, 8, 7).await;
     let metrics = node.metrics().await;
-    for (name, labels, wanted) in [
+    for (name, labels, expected) in [
         ("gpuc_allocations_total", &[("resource", GPU)][..], 1.0),
         (
             "gpuc_allocation_refusals_total",
@@ -87,23 +87,23 @@ async fn counters_increase() {
     ] {
         assert_eq!(
             metrics.values_with_labels(name, labels),
-            [wanted],
+            [expected],
             "{name} {labels:?}"
         );
     }
 }
 
-/// A port in use may become free; GPUs are served meanwhile.
+/// The daemon serves GPUs while another process uses the port.
 #[tokio::test]
 async fn used_port_does_not_stop_the_plugin() {
     let mut node = Node::new(H100);
-    let taker = std::net::TcpListener::bind(node.address).unwrap();
+    let blocker = std::net::TcpListener::bind(node.address).unwrap();
     node.kubelet.start().await;
     node.start();
     node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
     node.wait_for_log("cannot serve metrics and probes").await;
-    drop(taker);
+    drop(blocker);
     node.wait_until_ready().await;
 }
 

@@ -1,4 +1,4 @@
-//! The kubelet starts, stops and restarts; containers get devices of existing CDI specs.
+//! Restarts of the kubelet, its requests, and the CDI specs that allocations refer to.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::{GPU, H100, Node, settle};
 use crate::simulated_kubelet::wipe;
 
-/// NVIDIA's plugin registers twice here, a second late (bottlerocket-os/bottlerocket#4250).
+/// NVIDIA's plugin registers twice, after a second (bottlerocket-os/bottlerocket#4250).
 #[tokio::test]
 async fn late_kubelet_is_registered_with_once() {
     let mut node = Node::new(H100);
@@ -23,7 +23,7 @@ async fn late_kubelet_is_registered_with_once() {
     )
     .await;
     node.kubelet.start().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
     node.wait_until_ready().await;
     settle().await;
     let seen = node.kubelet.seen();
@@ -37,8 +37,8 @@ async fn wiped_folder_is_registered_again() {
     node.kubelet.stop().await;
     wipe(&node.path("device-plugins"));
     node.kubelet.start().await;
-    let met = node.kubelet.met(GPU).await;
-    assert_eq!(met.healthy().len(), 8);
+    let resource = node.kubelet.wait_for_registration(GPU).await;
+    assert_eq!(resource.healthy().len(), 8);
     assert_eq!(
         node.metrics()
             .await
@@ -47,13 +47,13 @@ async fn wiped_folder_is_registered_again() {
     );
 }
 
-/// Ready is what the kubelet knows that runs now: one that is gone, with or without its socket, knows nothing.
+/// The daemon is ready if it is registered with the running kubelet.
 #[tokio::test]
 async fn node_without_kubelet_is_not_ready() {
     let mut node = Node::running(H100).await;
-    // The first is stopped and takes its socket along; the second is killed and leaves it.
-    for takes_its_socket in [true, false] {
-        if takes_its_socket {
+    // A kubelet that is stopped removes its socket. One that is killed does not.
+    for removes_socket in [true, false] {
+        if removes_socket {
             node.kubelet.stop().await;
         } else {
             node.kubelet.kill().await;
@@ -62,7 +62,7 @@ async fn node_without_kubelet_is_not_ready() {
             .await;
         node.wait_for_response("/healthz", 200, "ok").await;
         node.kubelet.start().await;
-        node.kubelet.met(GPU).await;
+        node.kubelet.wait_for_registration(GPU).await;
         node.wait_until_ready().await;
     }
     let metrics = node.metrics().await;
@@ -86,7 +86,7 @@ fn device_nodes(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// Every allocated device is in the CDI spec.
+/// A CDI spec must exist before the kubelet can allocate its devices.
 #[tokio::test]
 async fn specs_are_written_before_registration() {
     let mut node = Node::new(H100);
@@ -94,20 +94,20 @@ async fn specs_are_written_before_registration() {
     fs::create_dir(node.path("cdi")).unwrap();
     let stale = node.path("cdi/k8s.device-plugin.nvidia.com-gds.json");
     fs::write(&stale, "{}").unwrap();
-    let foreign = node.path("cdi/other.json");
-    fs::write(&foreign, "{}").unwrap();
+    let other = node.path("cdi/other.json");
+    fs::write(&other, "{}").unwrap();
     let file = node.path("cdi/k8s.device-plugin.nvidia.com-gpu.json");
     node.kubelet.start().await;
     node.start();
-    let met = node.kubelet.met(GPU).await;
-    let spec = fs::read_to_string(&file).expect("it was there before the kubelet knew");
+    let resource = node.kubelet.wait_for_registration(GPU).await;
+    let spec = fs::read_to_string(&file).expect("the spec exists before the registration");
     let names = device_nodes(&spec);
-    for id in met.healthy() {
+    for id in resource.healthy() {
         assert!(names.iter().any(|name| name == id), "{id}: {names:?}");
     }
-    assert!(!stale.exists() && foreign.exists());
-    let granted = node.allocate(GPU, &["GPU-3"]).await.unwrap();
-    let names: Vec<_> = granted
+    assert!(!stale.exists() && other.exists());
+    let allocation = node.allocate(GPU, &["GPU-3"]).await.unwrap();
+    let names: Vec<_> = allocation
         .cdi_devices
         .iter()
         .map(|it| it.name.as_str())
@@ -115,27 +115,27 @@ async fn specs_are_written_before_registration() {
     assert_eq!(names, ["k8s.device-plugin.nvidia.com/gpu=GPU-3"]);
 }
 
-/// A GPU whose spec cannot be written would let no container start: it is not handed out until it can be.
+/// A container with a GPU without a spec cannot start.
 #[tokio::test]
 async fn unwritable_spec_folder_makes_gpus_unhealthy() {
     let mut node = Node::new(H100);
     enable_cdi(&mut node);
-    // A file where the folder ought to be: root may write to any folder.
+    // Permissions do not apply to root, so a file replaces the folder.
     fs::write(node.path("cdi"), "").unwrap();
     node.kubelet.start().await;
     node.start();
     node.wait_for_devices(GPU, 8, 0).await;
-    let refused = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    let error = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
     assert!(
-        refused.message().contains("cannot write CDI specs"),
-        "{refused}"
+        error.message().contains("cannot write CDI specs"),
+        "{error}"
     );
     fs::remove_file(node.path("cdi")).unwrap();
     node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-3"]).await.unwrap();
 }
 
-/// The folder of specs is emptied by a start of the node's container runtime, or by hand.
+/// The node's container runtime or an administrator can delete the specs.
 #[tokio::test]
 async fn deleted_spec_is_rewritten() {
     let mut node = Node::new(H100);
@@ -147,26 +147,26 @@ async fn deleted_spec_is_rewritten() {
     node.wait_until("the spec", |_| file.exists()).await;
 }
 
-/// A request of a megabyte can name hundreds of thousands of containers that want nothing.
+/// A request of one megabyte can have hundreds of thousands of containers without devices.
 #[tokio::test]
 async fn huge_request_does_not_block_others() {
     let node = Node::running(H100).await;
     let mut plugin = node.kubelet.plugin(GPU).await;
     let container_requests = vec![ContainerPreferredAllocationRequest::default(); 65];
     let request = PreferredAllocationRequest { container_requests };
-    let refused = plugin.get_preferred_allocation(request).await.unwrap_err();
-    assert_eq!(refused.code(), tonic::Code::InvalidArgument, "{refused}");
-    let one = ContainerAllocateRequest {
+    let error = plugin.get_preferred_allocation(request).await.unwrap_err();
+    assert_eq!(error.code(), tonic::Code::InvalidArgument, "{error}");
+    let container = ContainerAllocateRequest {
         devices_ids: vec!["GPU-1".to_owned()],
     };
-    let container_requests = vec![one; 65];
+    let container_requests = vec![container; 65];
     let request = AllocateRequest { container_requests };
-    let refused = plugin.allocate(request).await.unwrap_err();
-    assert!(refused.message().contains("at most 64"), "{refused}");
+    let error = plugin.allocate(request).await.unwrap_err();
+    assert!(error.message().contains("at most 64"), "{error}");
     node.allocate(GPU, &["GPU-1"]).await.unwrap();
 }
 
-/// Without a kubelet, or with a wrong directory, the log names what is missing.
+/// The log names the missing socket or directory.
 #[tokio::test]
 async fn missing_kubelet_is_logged_once() {
     let mut node = Node::new(H100);
@@ -176,7 +176,7 @@ async fn missing_kubelet_is_logged_once() {
     node.wait_for_log("waiting for the kubelet: no kubelet.sock in")
         .await;
     node.wait_for_log("cannot listen on").await;
-    // It is tried again every second.
+    // The daemon retries every second.
     tokio::time::sleep(std::time::Duration::from_millis(2500)).await;
     assert_eq!(node.log().matches("cannot listen on").count(), 1);
     fs::remove_file(node.path("device-plugins").join(&socket)).unwrap();

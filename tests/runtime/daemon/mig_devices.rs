@@ -1,4 +1,4 @@
-//! Partitioned GPUs: errors affect the MIG devices they occurred in, and changed MIG devices need no restart.
+//! Errors of MIG devices, and changes of the MIG devices while the daemon runs.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use super::{GPU, H100, Node};
 const SMALL: &str = "nvidia.com/mig-1g.10gb";
 const LARGE: &str = "nvidia.com/mig-3g.40gb";
 
-/// Seven MIG devices, of GPU instances 1 to 7.
+/// Seven MIG devices, in GPU instances 1 to 7.
 const SEVEN: &str =
     "1:1g.10gb@0 2:1g.10gb@1 3:1g.10gb@2 4:1g.10gb@3 5:1g.10gb@4 6:1g.10gb@5 7:1g.10gb@6";
 
@@ -19,7 +19,7 @@ fn sharing(strategy: &str) -> Value {
     json!({"mig": {"strategy": strategy, "apply": false, "gpus": gpus}})
 }
 
-/// A node with eight GPUs, each with seven MIG devices.
+/// Starts a node with eight GPUs, each with seven MIG devices.
 async fn node_with_mig_devices(strategy: &str) -> Node {
     let lines = format!("{H100}\ngpu.mig = on\ngpu.layout = {SEVEN}");
     let mut node = Node::new(&lines);
@@ -32,28 +32,28 @@ async fn node_with_mig_devices(strategy: &str) -> Node {
     node
 }
 
-/// NVIDIA's plugin drops three of three such errors.
+/// NVIDIA's plugin ignores such errors (three of three).
 #[tokio::test]
 async fn error_in_a_mig_device_affects_only_it() {
     let mut node = node_with_mig_devices("mixed").await;
     node.wait_for_devices(SMALL, 56, 56).await;
     node.driver.event("2 xid 95 5 0");
     let seen = node.wait_for_devices(SMALL, 56, 55).await;
-    let ill: Vec<_> = seen
+    let unhealthy: Vec<_> = seen
         .devices
         .iter()
         .filter(|it| it.health != "Healthy")
         .collect();
     // The fifth MIG device of the third GPU: the list is sorted by GPU and placement.
-    assert_eq!(ill[0].id, seen.devices[2 * 7 + 4].id);
-    let refused = node.allocate(SMALL, &[&ill[0].id]).await.unwrap_err();
-    assert!(refused.message().contains(&ill[0].id), "{refused}");
+    assert_eq!(unhealthy[0].id, seen.devices[2 * 7 + 4].id);
+    let error = node.allocate(SMALL, &[&unhealthy[0].id]).await.unwrap_err();
+    assert!(error.message().contains(&unhealthy[0].id), "{error}");
     node.allocate(SMALL, &[&seen.devices[2 * 7 + 3].id])
         .await
         .unwrap();
 }
 
-/// NVIDIA's plugin marks one of the seven.
+/// NVIDIA's plugin marks one of the seven MIG devices.
 #[tokio::test]
 async fn error_of_a_gpu_affects_its_mig_devices() {
     for (strategy, resource) in [("mixed", SMALL), ("single", GPU)] {
@@ -62,19 +62,19 @@ async fn error_of_a_gpu_affects_its_mig_devices() {
         node.driver.set("gpu.2.recovery_action", "2");
         node.driver.event("2 xid 79");
         let seen = node.wait_for_devices(resource, 56, 49).await;
-        let of_it = &seen.devices[14..21];
-        assert!(of_it.iter().all(|it| it.health == "Unhealthy"), "{seen:?}");
+        let of_gpu = &seen.devices[14..21];
+        assert!(of_gpu.iter().all(|it| it.health == "Unhealthy"), "{seen:?}");
     }
 }
 
-/// NVIDIA's plugin wants a restart, and leaves what was on the node (its #992, #389, #240).
+/// NVIDIA's plugin requires a restart and keeps outdated devices (k8s-device-plugin#992, #389, #240).
 #[tokio::test]
 async fn repartitioned_gpu_is_rediscovered() {
     let mut node = node_with_mig_devices("mixed").await;
     node.wait_for_devices(SMALL, 56, 56).await;
     node.driver.set("gpu.7.layout", "3g.40gb@0 3g.40gb@4");
     node.driver.event("7 mig");
-    node.kubelet.met(LARGE).await;
+    node.kubelet.wait_for_registration(LARGE).await;
     node.wait_for_devices(LARGE, 2, 2).await;
     node.wait_for_devices(SMALL, 49, 49).await;
     node.driver.set("gpu.7.layout", SEVEN);

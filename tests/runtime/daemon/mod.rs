@@ -1,4 +1,4 @@
-//! The daemon as a process: the program itself, a driver's library that it loads, a kubelet, and HTTP.
+//! The daemon as a process, with a fake driver library, a simulated kubelet and an HTTP client.
 
 mod configuration;
 mod driver;
@@ -26,7 +26,7 @@ use tokio::net::TcpStream;
 
 use crate::exposition::{Exposition, parse};
 use crate::fake_driver::FakeDriver;
-use crate::simulated_kubelet::{Kubelet, PATIENCE, Resource, Seen};
+use crate::simulated_kubelet::{Kubelet, Resource, Seen, TIMEOUT};
 
 const GPU: &str = "nvidia.com/gpu";
 
@@ -42,12 +42,12 @@ const H100: &str = "gpus = 8
     gpu.6.uuid = GPU-6
     gpu.7.uuid = GPU-7";
 
-/// A node with a daemon on it, or one to be started.
+/// A node with a driver, a kubelet and a daemon.
 struct Node {
     driver: FakeDriver,
     kubelet: Kubelet,
     config: Value,
-    /// The configuration's file, as the command line calls it from the folder that it is in.
+    /// The argument of `--config`, relative to the folder of the configuration.
     config_file: PathBuf,
     address: SocketAddr,
     variables: Vec<(&'static str, &'static str)>,
@@ -56,9 +56,9 @@ struct Node {
 }
 
 impl Node {
-    /// A node with such GPUs. Kubelet and daemon are not started.
+    /// Creates a node with these GPUs. The kubelet and the daemon are not started.
     fn new(gpus: &str) -> Self {
-        // An address of its own: no other test takes its port.
+        // Each node has its own address, so that no other test uses its port.
         static NODES: AtomicU8 = AtomicU8::new(2);
         let [.., high, low] = std::process::id().to_be_bytes();
         let ip = Ipv4Addr::new(127, high, low, NODES.fetch_add(1, Ordering::SeqCst));
@@ -66,8 +66,8 @@ impl Node {
         let address = listener.local_addr().unwrap();
         let driver = FakeDriver::new(gpus);
         let folder = tempfile::tempdir().unwrap();
-        for below in ["device-plugins", "dev", "proc", "sys", "etc"] {
-            fs::create_dir(folder.path().join(below)).unwrap();
+        for name in ["device-plugins", "dev", "proc", "sys", "etc"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
         }
         let config = json!({
             "apiVersion": "node.gpuc.dev/v1alpha1",
@@ -96,21 +96,21 @@ impl Node {
         node
     }
 
-    /// A node whose kubelet has met the daemon.
+    /// Creates a node with a running kubelet and a ready daemon.
     async fn running(gpus: &str) -> Self {
         let mut node = Self::new(gpus);
         node.start_all().await;
         node
     }
 
-    /// Starts both, and waits until the daemon says that it serves.
+    /// Starts the kubelet and the daemon, and waits until the daemon is ready.
     async fn start_all(&mut self) {
         self.kubelet.start().await;
         self.start();
         self.wait_until_ready().await;
     }
 
-    /// Writes the configuration, whole at once.
+    /// Replaces the file with the configuration atomically.
     fn configure(&self) {
         self.configure_with(&self.config.to_string());
     }
@@ -149,8 +149,8 @@ impl Node {
         self.process = Some(command.spawn().unwrap());
     }
 
-    fn path(&self, below: &str) -> PathBuf {
-        self.folder.path().join(below)
+    fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     fn log(&self) -> String {
@@ -158,37 +158,37 @@ impl Node {
     }
 
     fn id(&self) -> u32 {
-        self.process.as_ref().expect("it was started").id()
+        self.process.as_ref().expect("the daemon is started").id()
     }
 
-    /// Sends a signal, by its name.
+    /// Sends the signal with this name.
     fn signal(&self, name: &str) {
         let id = self.id().to_string();
         let sent = Command::new("kill").args(["-s", name, &id]).status();
         assert!(sent.unwrap().success(), "{name}");
     }
 
-    /// Waits until the process has ended.
+    /// Waits until the daemon exits.
     async fn wait_for_exit(&mut self) -> ExitStatus {
-        let begin = Instant::now();
+        let start = Instant::now();
         loop {
-            let process = self.process.as_mut().expect("it was started");
+            let process = self.process.as_mut().expect("the daemon is started");
             if let Some(status) = process.try_wait().unwrap() {
                 return status;
             }
-            assert!(begin.elapsed() < PATIENCE, "it does not end");
+            assert!(start.elapsed() < TIMEOUT, "the daemon does not exit");
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
 
     fn is_alive(&mut self) -> bool {
-        let process = self.process.as_mut().expect("it was started");
+        let process = self.process.as_mut().expect("the daemon is started");
         process.try_wait().unwrap().is_none()
     }
 
-    /// Status and body of a path over HTTP; `None` while the server does not respond.
+    /// Sends a GET request. Returns the status and the body, or `None` if the server does not respond.
     async fn get(&self, path: &str) -> Option<(u16, String)> {
-        let asked = async {
+        let request = async {
             let mut stream = TcpStream::connect(self.address).await.ok()?;
             let request = format!("GET {path} HTTP/1.1\r\nHost: daemon\r\n\r\n");
             stream.write_all(request.as_bytes()).await.ok()?;
@@ -198,30 +198,30 @@ impl Node {
             let status = head.split(' ').nth(1)?.parse().ok()?;
             Some((status, text.to_owned()))
         };
-        let answer = tokio::time::timeout(PATIENCE, asked).await;
-        answer.expect("an answer, or none")
+        let answer = tokio::time::timeout(TIMEOUT, request).await;
+        answer.expect("the request does not hang")
     }
 
     async fn metrics(&self) -> Exposition {
-        let (status, text) = self.get("/metrics").await.expect("it answers");
+        let (status, text) = self.get("/metrics").await.expect("the server responds");
         assert_eq!(status, 200, "{text}");
         parse(&text, false)
     }
 
-    /// Waits until a path is answered so.
-    async fn wait_for_response(&self, path: &str, status: u16, word: &str) {
-        let begin = Instant::now();
+    /// Waits for a response with this status and text.
+    async fn wait_for_response(&self, path: &str, status: u16, text: &str) {
+        let start = Instant::now();
         loop {
             let answer = self.get(path).await;
             if answer
                 .as_ref()
-                .is_some_and(|it| it.0 == status && it.1.contains(word))
+                .is_some_and(|it| it.0 == status && it.1.contains(text))
             {
                 return;
             }
             assert!(
-                begin.elapsed() < PATIENCE,
-                "{path}: {answer:?}, not {status} {word}"
+                start.elapsed() < TIMEOUT,
+                "{path}: {answer:?}, not {status} {text}"
             );
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
@@ -231,31 +231,37 @@ impl Node {
         self.wait_for_response("/readyz", 200, "ok").await;
     }
 
-    /// Waits until something is so.
-    async fn wait_until(&self, what: &str, mut is_so: impl FnMut(&Self) -> bool) {
-        let begin = Instant::now();
-        while !is_so(self) {
-            assert!(begin.elapsed() < PATIENCE, "not seen: {what}");
+    /// Waits until the condition is true.
+    async fn wait_until(&self, what: &str, mut condition: impl FnMut(&Self) -> bool) {
+        let start = Instant::now();
+        while !condition(self) {
+            assert!(
+                start.elapsed() < TIMEOUT,
+                "timeout while waiting for {what}"
+            );
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     }
 
-    async fn wait_for_log(&self, word: &str) {
-        self.wait_until(word, |node| node.log().contains(word))
+    async fn wait_for_log(&self, text: &str) {
+        self.wait_until(text, |node| node.log().contains(text))
             .await;
     }
 
-    /// Waits until the kubelet sees so many devices of a resource, so many of them healthy.
+    /// Waits until the kubelet has this number of devices of a resource, and this number of healthy ones.
     async fn wait_for_devices(&self, resource: &str, devices: usize, healthy: usize) -> Resource {
         let what = format!("{devices} of {resource}, {healthy} of them healthy");
         let seen = |seen: &Seen| {
             let resource = seen.resource(resource);
             (resource.devices.len(), resource.healthy().len()) == (devices, healthy)
         };
-        self.kubelet.until(&what, seen).await.resource(resource)
+        self.kubelet
+            .wait_until(&what, seen)
+            .await
+            .resource(resource)
     }
 
-    /// What a container gets that is given these, or why it gets nothing.
+    /// Calls Allocate for one container with these devices.
     async fn allocate(
         &self,
         resource: &str,
@@ -271,7 +277,7 @@ impl Node {
         Ok(answer.into_inner().container_responses.remove(0))
     }
 
-    /// Which of these are the best ones to take.
+    /// Calls GetPreferredAllocation for one container.
     async fn prefer(&self, resource: &str, available: &[&str], size: usize) -> Vec<String> {
         let request = PreferredAllocationRequest {
             container_requests: vec![ContainerPreferredAllocationRequest {
@@ -289,12 +295,12 @@ impl Node {
             .device_i_ds
     }
 
-    /// Calls of the driver, but for the waits for events, of which one begins every five seconds.
+    /// The number of driver calls, except waits for events, which begin every five seconds.
     fn calls(&self) -> usize {
         self.driver.all_calls() - self.driver.calls("nvmlEventSetWait_v2")
     }
 
-    /// Waits until the daemon has listened to the driver: what happens from now on is heard.
+    /// Waits until the daemon receives the driver's events.
     async fn wait_until_monitoring(&self) {
         let waits = |node: &Self| node.driver.calls("nvmlEventSetWait_v2") > 0;
         self.wait_until("a wait for events", waits).await;
@@ -302,13 +308,10 @@ impl Node {
 }
 
 impl Drop for Node {
-    #[expect(
-        clippy::print_stderr,
-        reason = "a test that fails shows what the daemon said"
-    )]
+    #[expect(clippy::print_stderr, reason = "a failed test shows the daemon's log")]
     fn drop(&mut self) {
         if let Some(process) = &mut self.process {
-            // It may have ended by itself.
+            // The daemon can have exited already.
             let _ = process.kill();
             let _ = process.wait();
         }
@@ -322,7 +325,7 @@ fn to_strings(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()
 }
 
-/// Long enough for the daemon to have reacted, where nothing is to be seen.
+/// Waits long enough for the daemon to react, in tests that expect no effect.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(300)).await;
 }

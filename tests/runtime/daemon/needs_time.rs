@@ -1,4 +1,4 @@
-//! Nothing grows: memory, threads and open files after a long life are those of a short one.
+//! Memory, threads and open files of the daemon do not grow over time.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use gpuc_runtime::kubelet::api::v1beta1::{AllocateRequest, ContainerAllocateRequ
 
 use super::{GPU, H100, Node, to_strings};
 
-/// What a process has.
+/// The resources that a process uses.
 #[derive(Clone, Copy, Debug)]
 struct ProcessSize {
     /// `VmRSS`.
@@ -31,18 +31,18 @@ impl ProcessSize {
         }
     }
 
-    /// Waits for asynchronous cleanup: idle threads, closed connections.
+    /// Waits until idle threads have ended and connections are closed.
     async fn of_idle_daemon(node: &Node) -> Self {
         tokio::time::sleep(Duration::from_secs(12)).await;
         Self::of_process(node.id())
     }
 
-    /// A page here or there is no leak; a byte for each of what was done would be.
-    #[expect(clippy::print_stdout, reason = "who runs this wants the numbers")]
-    fn assert_no_growth(self, before: Self, what: &str, took: Duration) {
-        println!("{what} in {took:?}: {before:?}, then {self:?}");
+    /// Fails if the daemon leaks memory, threads or files. A few additional pages of memory are not a leak.
+    #[expect(clippy::print_stdout, reason = "the numbers help to judge a failure")]
+    fn assert_no_growth(self, before: Self, what: &str, elapsed: Duration) {
+        println!("{what} in {elapsed:?}: {before:?}, then {self:?}");
         assert!(self.kib <= before.kib + 1_024, "{what}: memory grows");
-        // The look at the GPUs that comes each minute has a thread of its own for ten seconds.
+        // The discovery that runs every minute keeps a thread for ten seconds.
         assert!(self.threads <= before.threads + 1, "{what}: threads grow");
         assert!(self.files <= before.files, "{what}: open files grow");
     }
@@ -64,11 +64,11 @@ async fn allocate_repeatedly(node: &Node, times: usize) {
 async fn restart_kubelet_repeatedly(node: &mut Node, times: usize) {
     for _ in 0..times {
         node.kubelet.restart().await;
-        node.kubelet.met(GPU).await;
+        node.kubelet.wait_for_registration(GPU).await;
     }
 }
 
-/// Each GPU becomes unhealthy and recovers this number of times.
+/// Makes every GPU unhealthy and lets it recover, this number of times.
 async fn fail_and_recover_repeatedly(node: &mut Node, times: usize) {
     for _ in 0..times {
         node.driver.set("gpu.recovery_action", "1");
@@ -81,8 +81,8 @@ async fn fail_and_recover_repeatedly(node: &mut Node, times: usize) {
             node.driver.event(&format!("{gpu} recovery"));
         }
         node.wait_for_devices(GPU, 8, 8).await;
-        // They are read on the daemon's memory.
-        node.driver.forget_events();
+        // The fake driver stores its events in the daemon's memory.
+        node.driver.clear_events();
     }
 }
 
@@ -92,12 +92,14 @@ async fn two_hundred_thousand_allocations_do_not_leak() {
     let node = Node::running(H100).await;
     allocate_repeatedly(&node, 5_000).await;
     let before = ProcessSize::of_idle_daemon(&node).await;
-    let begin = Instant::now();
+    let start = Instant::now();
     allocate_repeatedly(&node, 200_000).await;
-    let took = begin.elapsed();
-    ProcessSize::of_idle_daemon(&node)
-        .await
-        .assert_no_growth(before, "200,000 allocations", took);
+    let elapsed = start.elapsed();
+    ProcessSize::of_idle_daemon(&node).await.assert_no_growth(
+        before,
+        "200,000 allocations",
+        elapsed,
+    );
 }
 
 #[tokio::test]
@@ -106,21 +108,21 @@ async fn thousand_kubelet_restarts_do_not_leak() {
     let mut node = Node::running(H100).await;
     restart_kubelet_repeatedly(&mut node, 50).await;
     let before = ProcessSize::of_idle_daemon(&node).await;
-    let begin = Instant::now();
+    let start = Instant::now();
     restart_kubelet_repeatedly(&mut node, 1_000).await;
-    let took = begin.elapsed();
+    let elapsed = start.elapsed();
     ProcessSize::of_idle_daemon(&node)
         .await
-        .assert_no_growth(before, "1,000 restarts", took);
+        .assert_no_growth(before, "1,000 restarts", elapsed);
     let seen = node.kubelet.seen();
     assert_eq!(
         seen.registrations.len(),
         1 + 50 + 1_000,
-        "each was met once"
+        "one registration per restart"
     );
 }
 
-/// With no time of quiet, since that doubles with every relapse within a day.
+/// The quiet time is zero, because it doubles with every recurrence within a day.
 #[tokio::test]
 #[ignore = "takes minutes"]
 async fn thousand_gpu_faults_do_not_leak() {
@@ -131,13 +133,14 @@ async fn thousand_gpu_faults_do_not_leak() {
     node.wait_until_monitoring().await;
     fail_and_recover_repeatedly(&mut node, 20).await;
     let before = ProcessSize::of_idle_daemon(&node).await;
-    let begin = Instant::now();
+    let start = Instant::now();
     fail_and_recover_repeatedly(&mut node, 125).await;
-    let took = begin.elapsed();
+    let elapsed = start.elapsed();
     ProcessSize::of_idle_daemon(&node)
         .await
-        .assert_no_growth(before, "1,000 faults", took);
+        .assert_no_growth(before, "1,000 faults", elapsed);
     let metrics = node.metrics().await;
-    let well = metrics.values_with_labels("gpuc_health_transitions_total", &[("to", "well")]);
-    assert_eq!(well, [145.0; 8]);
+    let recoveries =
+        metrics.values_with_labels("gpuc_health_transitions_total", &[("to", "healthy")]);
+    assert_eq!(recoveries, [145.0; 8]);
 }

@@ -21,16 +21,16 @@ async fn shutdown_is_quick_and_clean() {
     for signal in ["TERM", "INT", "QUIT"] {
         let mut node = Node::running(H100).await;
         assert_eq!(sockets(&node).len(), 1);
-        let begin = Instant::now();
+        let start = Instant::now();
         node.signal(signal);
         assert_eq!(node.wait_for_exit().await.code(), Some(0), "{signal}");
-        let took = begin.elapsed();
-        assert!(took < Duration::from_secs(2), "{took:?}");
+        let elapsed = start.elapsed();
+        assert!(elapsed < Duration::from_secs(2), "{elapsed:?}");
         assert_eq!(sockets(&node), [""; 0]);
     }
 }
 
-/// A driver that hangs holds up neither the answers to pods and probes nor the end.
+/// A hanging driver delays neither allocations, probes and metrics nor the shutdown.
 #[tokio::test]
 async fn hanging_driver_does_not_delay_shutdown() {
     let mut node = Node::running(H100).await;
@@ -41,14 +41,14 @@ async fn hanging_driver_does_not_delay_shutdown() {
         node.driver.calls("nvmlSystemGetCudaDriverVersion_v2") > scans
     })
     .await;
-    let begin = Instant::now();
+    let start = Instant::now();
     node.wait_for_response("/healthz", 200, "ok").await;
     node.metrics().await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
     node.signal("TERM");
     assert_eq!(node.wait_for_exit().await.code(), Some(0));
-    let took = begin.elapsed();
-    assert!(took < Duration::from_secs(10), "{took:?}");
+    let elapsed = start.elapsed();
+    assert!(elapsed < Duration::from_secs(10), "{elapsed:?}");
     assert_eq!(sockets(&node), [""; 0]);
 }
 
@@ -58,10 +58,10 @@ async fn shutdown_without_driver_is_quick() {
     node.start();
     node.wait_for_response("/readyz", 503, "waiting for the driver")
         .await;
-    let begin = Instant::now();
+    let start = Instant::now();
     node.signal("TERM");
     assert_eq!(node.wait_for_exit().await.code(), Some(0));
-    assert!(begin.elapsed() < Duration::from_secs(2));
+    assert!(start.elapsed() < Duration::from_secs(2));
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn sighup_triggers_discovery() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// An invalid configuration at startup is reported, and the process exits.
+/// The daemon logs the error and exits.
 #[tokio::test]
 async fn invalid_configuration_at_start_is_fatal() {
     let mut node = Node::new(H100);
@@ -86,7 +86,7 @@ async fn invalid_configuration_at_start_is_fatal() {
     node.wait_for_log("node.json").await;
 }
 
-/// A killed daemon leaves its files, and the next one learns from the driver which devices are unhealthy.
+/// A killed daemon leaves its socket. Its successor queries the driver for unhealthy GPUs.
 #[tokio::test]
 async fn restarted_daemon_finds_persistent_faults() {
     let mut node = Node::running(H100).await;
@@ -97,14 +97,14 @@ async fn restarted_daemon_finds_persistent_faults() {
     node.signal("KILL");
     node.wait_for_exit().await;
     assert_eq!(sockets(&node).len(), 1);
-    // All that it listed is lost for the kubelet.
+    // The kubelet marks all devices as unhealthy.
     node.wait_for_devices(GPU, 8, 0).await;
     node.start();
     let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
 }
 
-/// Only the driver is asked: what it does not report any more is over with the daemon that saw it.
+/// Faults that the driver does not report are not kept across restarts.
 #[tokio::test]
 async fn restarted_daemon_trusts_the_driver() {
     let mut node = Node::new(H100);
@@ -121,7 +121,7 @@ async fn restarted_daemon_trusts_the_driver() {
     node.wait_for_devices(GPU, 8, 8).await;
 }
 
-/// The reader of the log may end before the daemon does.
+/// The process that reads the log can exit before the daemon.
 #[tokio::test]
 async fn closed_log_pipe_is_not_fatal() {
     let mut node = Node::new(H100);

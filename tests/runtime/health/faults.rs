@@ -1,4 +1,4 @@
-//! Faults that NVIDIA's device plugin v0.20.0 gets wrong, one by one, and what happens here.
+//! Faults that NVIDIA's device plugin v0.20.0 handles incorrectly. Each comment describes the plugin's behavior.
 
 use gpuc_runtime::health::{Health, HealthEvent, Monitoring, Policy, Reaction, WatchReport};
 use gpuc_runtime::nvml::{Condition, NvmlErrorKind, NvmlEventKind, RecoveryAction};
@@ -6,11 +6,11 @@ use gpuc_schema::node_config::{HealthPolicy, NodeSharing};
 
 use super::node::{HEALTHY, Node};
 use crate::machine::{
-    inventory, lost_gpu_error, mig, nvml_error, slice_uuid, time_slicing, uuid,
+    inventory, lost_gpu_error, mig, mig_device_uuid, nvml_error, time_slicing, uuid,
     with_unresponsive_gpu,
 };
 
-/// NVIDIA's: one of ten replicas; nine stay on the dead GPU.
+/// NVIDIA's plugin: one of ten replicas is unhealthy. The other nine stay allocatable.
 #[test]
 fn fatal_error_affects_all_replicas() {
     let mut node = Node::new(inventory(8, false));
@@ -18,23 +18,23 @@ fn fatal_error_affects_all_replicas() {
     assert_eq!(node.unhealthy(), [uuid(3)]);
     assert_eq!(node.unhealthy_counts(&time_slicing(10)), (10, 80));
     assert_eq!(node.unhealthy_counts(&NodeSharing::Exclusive), (1, 8));
-    let why = "Xid 79 (the GPU fell off the bus)";
-    assert_eq!(reaction.became_unhealthy, [(uuid(3), why.to_owned())]);
+    let reason = "Xid 79 (the GPU fell off the bus)";
+    assert_eq!(reaction.became_unhealthy, [(uuid(3), reason.to_owned())]);
     assert!(reaction.changed);
 }
 
-/// NVIDIA's: dropped, three of three times.
+/// NVIDIA's plugin: the error is ignored (three of three).
 #[test]
 fn instance_error_affects_one_mig_device() {
     for gi in [7, 10, 13] {
         let mut node = Node::new(inventory(8, true));
         node.xid(2, 79, Some((gi, 0)));
-        assert_eq!(node.unhealthy(), [slice_uuid(2, gi)]);
+        assert_eq!(node.unhealthy(), [mig_device_uuid(2, gi)]);
         assert_eq!(node.unhealthy_counts(&mig()), (1, 56));
     }
 }
 
-/// NVIDIA's: one of seven.
+/// NVIDIA's plugin: one of seven MIG devices is unhealthy.
 #[test]
 fn gpu_error_affects_all_mig_devices() {
     let mut node = Node::new(inventory(8, true));
@@ -53,18 +53,18 @@ fn unknown_instance_affects_the_gpu() {
     assert_eq!(node.unhealthy(), [uuid(2)]);
 }
 
-/// The driver answers `0xFFFFFFFF` where it cannot name the compute instance, or the GPU instance.
+/// The driver reports `0xFFFFFFFF` for an unknown compute instance or GPU instance.
 #[test]
-fn unnamed_instance_affects_all() {
+fn unspecified_instance_affects_all() {
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, Some((8, u32::MAX)));
-    assert_eq!(node.unhealthy(), [slice_uuid(2, 8)]);
+    assert_eq!(node.unhealthy(), [mig_device_uuid(2, 8)]);
     let mut node = Node::new(inventory(8, true));
     node.xid(2, 79, Some((u32::MAX, u32::MAX)));
     assert_eq!(node.unhealthy(), [uuid(2)]);
 }
 
-/// As NVIDIA's.
+/// NVIDIA's plugin: the same.
 #[test]
 fn application_errors_are_ignored() {
     let mut node = Node::new(inventory(8, false));
@@ -75,7 +75,7 @@ fn application_errors_are_ignored() {
     assert_eq!(node.health.next_probe(), None);
 }
 
-/// NVIDIA's: logged only.
+/// NVIDIA's plugin: the error is only logged.
 #[test]
 fn only_double_bit_errors_count() {
     let mut node = Node::new(inventory(8, false));
@@ -86,7 +86,7 @@ fn only_double_bit_errors_count() {
     assert_eq!(node.unhealthy_counts(&time_slicing(10)), (10, 80));
 }
 
-/// NVIDIA's plugin subscribes to neither event.
+/// NVIDIA's plugin: it subscribes to neither event.
 #[test]
 fn requested_recovery_is_a_fault() {
     let mut node = Node::new(inventory(8, false));
@@ -96,7 +96,7 @@ fn requested_recovery_is_a_fault() {
     assert_eq!(
         node.unhealthy(),
         [uuid(4)],
-        "it says what it wants when asked"
+        "the event does not have the action; the driver must be queried"
     );
     node.answer_due_queries(|gpu| {
         let mut condition = HEALTHY;
@@ -108,21 +108,21 @@ fn requested_recovery_is_a_fault() {
     assert_eq!(node.unhealthy(), [uuid(4), uuid(5)]);
 }
 
-/// NVIDIA's plugin: eight of eight unhealthy, permanently.
+/// NVIDIA's plugin: all eight GPUs are unhealthy permanently.
 #[test]
 fn failed_event_wait_affects_no_gpu() {
     let mut node = Node::new(inventory(8, false));
-    let broken = nvml_error(NvmlErrorKind::Other, "nvmlEventSetWait: unknown error");
+    let error = nvml_error(NvmlErrorKind::Other, "nvmlEventSetWait: unknown error");
     node.xid(3, 94, None);
-    let reaction = node.apply(&HealthEvent::Watch(WatchReport::Failed(broken.clone())));
+    let reaction = node.apply(&HealthEvent::Watch(WatchReport::Failed(error.clone())));
     assert!(reaction.changed && reaction.became_unhealthy.is_empty());
-    assert_eq!(node.unhealthy(), [uuid(3)], "what was known stays");
-    node.apply(&HealthEvent::Watch(WatchReport::Failed(broken)));
-    let down = Monitoring::Down {
+    assert_eq!(node.unhealthy(), [uuid(3)], "earlier faults are kept");
+    node.apply(&HealthEvent::Watch(WatchReport::Failed(error)));
+    let expected = Monitoring::Down {
         error: "nvmlEventSetWait: unknown error".into(),
         failures: 2,
     };
-    assert_eq!(*node.health.monitoring(), down);
+    assert_eq!(*node.health.monitoring(), expected);
     node.apply(&HealthEvent::Watch(WatchReport::Started {
         unwatched: Vec::new(),
     }));
@@ -130,27 +130,27 @@ fn failed_event_wait_affects_no_gpu() {
     assert_eq!(
         node.health.take_due_queries(node.now),
         all,
-        "no GPU was watched meanwhile"
+        "no GPU was monitored during the failure"
     );
     assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
-/// NVIDIA's (#2037): silently ends, everything stays healthy.
+/// NVIDIA's plugin: monitoring ends without a message, and all GPUs stay healthy (k8s-device-plugin#2037).
 #[test]
 fn unmonitored_gpus_stay_advertised() {
     let mut node = Node::new(inventory(8, false));
-    let refused = nvml_error(NvmlErrorKind::NotSupported, "nvmlDeviceRegisterEvents");
+    let error = nvml_error(NvmlErrorKind::NotSupported, "nvmlDeviceRegisterEvents");
     let reaction = node.apply(&HealthEvent::Watch(WatchReport::Started {
-        unwatched: vec![(6, refused)],
+        unwatched: vec![(6, error)],
     }));
     assert!(reaction.changed && node.unhealthy().is_empty());
     let Monitoring::Up { unwatched } = node.health.monitoring() else {
-        panic!("it is up");
+        panic!("monitoring is down");
     };
     assert_eq!(unwatched[&6], "nvmlDeviceRegisterEvents");
 }
 
-/// NVIDIA's: eight of eight unhealthy when the one that is lost cannot say its name.
+/// NVIDIA's plugin: all eight GPUs are unhealthy if a lost GPU does not report its UUID.
 #[test]
 fn event_without_gpu_queries_all() {
     let mut node = Node::new(inventory(8, false));
@@ -170,15 +170,15 @@ fn event_without_gpu_queries_all() {
     assert_eq!(node.unhealthy(), [uuid(3)]);
 }
 
-/// NVIDIA's: takes the node down.
+/// NVIDIA's plugin: the plugin exits.
 #[test]
 fn lost_gpu_is_listed_as_unhealthy() {
     let mut node = Node::new(inventory(8, false));
     let reaction = node.scan(with_unresponsive_gpu(&node.inventory, 3));
     assert_eq!(reaction.became_unhealthy.len(), 1);
     assert_eq!(node.unhealthy_counts(&NodeSharing::Exclusive), (1, 8));
-    let why = &node.health.unhealthy()[&uuid(3)];
-    assert_eq!(why, "not responding: nvmlDeviceGetUUID: GPU is lost");
+    let reason = &node.health.unhealthy()[&uuid(3)];
+    assert_eq!(reason, "not responding: nvmlDeviceGetUUID: GPU is lost");
 }
 
 #[test]
@@ -187,18 +187,18 @@ fn pending_reset_is_found_at_start() {
     let machine = inventory(8, false);
     health.apply(&machine, &HealthEvent::Scanned, 0);
     assert_eq!(health.take_due_queries(0).len(), 8);
-    let wants = Condition {
+    let requested = Condition {
         action: Some(RecoveryAction::ResetGpu),
         remap_failed: false,
     };
-    let reaction = health.handle_response(&machine, 5, Ok(wants), 1);
+    let reaction = health.handle_response(&machine, 5, Ok(requested), 1);
     assert_eq!(
         reaction.became_unhealthy,
         [(uuid(5), "the driver requests a reset of the GPU".to_owned())]
     );
 }
 
-/// NVIDIA's: any restart of the kubelet and any SIGHUP forgets every mark.
+/// NVIDIA's plugin: every restart of the kubelet and every SIGHUP discards all faults.
 #[test]
 fn faults_survive_discovery_and_new_policies() {
     let mut node = Node::new(inventory(8, true));
@@ -236,6 +236,6 @@ fn disabled_events_are_ignored() {
     assert_eq!(
         node.unhealthy(),
         [uuid(3)],
-        "it cannot be used all the same"
+        "disabled events do not make a lost GPU usable"
     );
 }

@@ -1,4 +1,4 @@
-//! Which GPUs are well: everything that can happen to them, without a clock and without a driver.
+//! The health of GPUs, tested without a clock and without a driver.
 
 mod faults;
 mod node;

@@ -1,4 +1,4 @@
-//! A node, what it knows of its health, and a clock.
+//! A node with its health state and a simulated clock.
 
 use gpuc_runtime::device::Inventory;
 use gpuc_runtime::health::{Health, HealthEvent, Policy, Reaction, WatchReport};
@@ -7,13 +7,13 @@ use gpuc_schema::node_config::{HealthPolicy, NodeSharing};
 
 use crate::machine::state;
 
-/// What the driver of a GPU answers that has nothing.
+/// The condition of a healthy GPU.
 pub(crate) const HEALTHY: Condition = Condition {
     action: Some(RecoveryAction::Nothing),
     remap_failed: false,
 };
 
-/// The driver is too old for the question.
+/// The condition of a healthy GPU if the driver is too old to report recovery actions.
 pub(crate) const NO_ACTION_REPORTED: Condition = Condition {
     action: None,
     remap_failed: false,
@@ -22,7 +22,7 @@ pub(crate) const NO_ACTION_REPORTED: Condition = Condition {
 pub(crate) const SECOND: u64 = 1_000;
 pub(crate) const HOUR: u64 = 3_600 * SECOND;
 
-/// A node, what it knows of its health, and a clock.
+/// A node with its health state and a simulated clock.
 pub(crate) struct Node {
     pub(crate) health: Health,
     pub(crate) inventory: Inventory,
@@ -34,7 +34,7 @@ impl Node {
         Self::with(inventory, &HealthPolicy::default())
     }
 
-    /// A node whose GPUs were seen, and found well.
+    /// Creates a node whose GPUs are discovered and healthy.
     pub(crate) fn with(inventory: Inventory, policy: &HealthPolicy) -> Self {
         let health = Health::new(Policy::new(policy, None, None).0);
         let mut node = Self {
@@ -72,13 +72,13 @@ impl Node {
         answer: impl Fn(u32) -> Result<Condition, NvmlError>,
     ) -> Vec<String> {
         let due = self.health.take_due_queries(self.now);
-        let probed = |gpu| {
+        let recovered = |gpu| {
             let reaction = self
                 .health
                 .handle_response(&self.inventory, gpu, answer(gpu), self.now);
             reaction.recovered
         };
-        due.into_iter().flat_map(probed).collect()
+        due.into_iter().flat_map(recovered).collect()
     }
 
     pub(crate) fn advance(&mut self, time: u64) {
@@ -97,16 +97,16 @@ impl Node {
         self.health.unhealthy().into_keys().collect()
     }
 
-    /// How many of the shares that the kubelet sees must not be used, and of how many.
+    /// The number of unhealthy devices in the kubelet's list, and of all devices.
     pub(crate) fn unhealthy_counts(&self, sharing: &NodeSharing) -> (usize, usize) {
         let state = state(&self.inventory, sharing, self.health.unhealthy());
         let shares = state
             .advertised_resources
             .iter()
-            .flat_map(|offer| &offer.shares);
-        let troubled = shares
+            .flat_map(|resource| &resource.devices);
+        let unhealthy = shares
             .clone()
             .filter(|share| state.unhealthy_reason(share).is_some());
-        (troubled.count(), shares.count())
+        (unhealthy.count(), shares.count())
     }
 }

@@ -1,4 +1,4 @@
-//! When an unhealthy device recovers, and when it does not.
+//! The conditions for the recovery of an unhealthy device.
 
 use gpuc_runtime::device::Gpu;
 use gpuc_runtime::health::{Health, HealthEvent, Policy};
@@ -6,9 +6,9 @@ use gpuc_runtime::nvml::{Condition, NvmlEventKind, RecoveryAction};
 use gpuc_schema::node_config::HealthPolicy;
 
 use super::node::{HEALTHY, HOUR, NO_ACTION_REPORTED, Node, SECOND};
-use crate::machine::{inventory, lost_gpu_error, slice_uuid, uuid, with_unresponsive_gpu};
+use crate::machine::{inventory, lost_gpu_error, mig_device_uuid, uuid, with_unresponsive_gpu};
 
-/// NVIDIA's plugin: unhealthy permanently.
+/// With NVIDIA's plugin, an unhealthy GPU never recovers.
 #[test]
 fn gpu_recovers_after_quiet_time_and_response() {
     let mut node = Node::new(inventory(8, false));
@@ -16,7 +16,7 @@ fn gpu_recovers_after_quiet_time_and_response() {
     assert_eq!(
         node.answer_due_queries(|_| Ok(HEALTHY)),
         [""; 0],
-        "it was not quiet yet"
+        "the quiet time has not passed"
     );
     node.advance(59 * SECOND);
     assert_eq!(node.health.take_due_queries(node.now), [0; 0]);
@@ -32,7 +32,10 @@ fn mig_device_recovers_like_a_gpu() {
     node.xid(2, 94, Some((9, 0)));
     node.answer_due_queries(|_| Ok(HEALTHY));
     node.advance_to_next_query();
-    assert_eq!(node.answer_due_queries(|_| Ok(HEALTHY)), [slice_uuid(2, 9)]);
+    assert_eq!(
+        node.answer_due_queries(|_| Ok(HEALTHY)),
+        [mig_device_uuid(2, 9)]
+    );
 }
 
 #[test]
@@ -74,27 +77,27 @@ fn hanging_driver_is_queried_once() {
 #[test]
 fn quiet_time_doubles_per_recurrence() {
     let mut node = Node::new(inventory(8, false));
-    let mut waits = Vec::new();
+    let mut delays = Vec::new();
     for _ in 0..12 {
         node.xid(3, 94, None);
         node.answer_due_queries(|_| Ok(HEALTHY));
-        waits.push(node.advance_to_next_query() / SECOND);
+        delays.push(node.advance_to_next_query() / SECOND);
         assert_eq!(node.answer_due_queries(|_| Ok(HEALTHY)), [uuid(3)]);
     }
-    assert_eq!(waits[..4], [60, 120, 240, 480]);
-    assert_eq!(*waits.last().expect("there are twelve"), 6 * 3_600);
+    assert_eq!(delays[..4], [60, 120, 240, 480]);
+    assert_eq!(*delays.last().expect("twelve delays"), 6 * 3_600);
     node.advance(25 * HOUR);
     node.xid(3, 94, None);
     node.answer_due_queries(|_| Ok(HEALTHY));
     assert_eq!(
         node.advance_to_next_query(),
         60 * SECOND,
-        "a day without is forgiven"
+        "a day without errors resets the quiet time"
     );
 }
 
 #[test]
-fn no_quiet_time_means_no_recovery() {
+fn unset_quiet_time_prevents_recovery() {
     let policy = HealthPolicy {
         quiet_seconds: None,
         ..HealthPolicy::default()
@@ -113,22 +116,22 @@ fn no_quiet_time_means_no_recovery() {
 fn reset_requires_confirmation() {
     let mut node = Node::new(inventory(8, false));
     node.xid(3, 95, None);
-    let wants = Condition {
+    let requested = Condition {
         action: Some(RecoveryAction::ResetGpu),
         remap_failed: false,
     };
-    node.answer_due_queries(|_| Ok(wants));
-    let why = &node.health.unhealthy()[&uuid(3)];
-    assert!(why.contains("Xid 95") && why.contains("the driver requests a reset of the GPU"));
+    node.answer_due_queries(|_| Ok(requested));
+    let reason = &node.health.unhealthy()[&uuid(3)];
+    assert!(reason.contains("Xid 95") && reason.contains("the driver requests a reset of the GPU"));
     for _ in 0..100 {
         node.advance_to_next_query();
-        assert_eq!(node.answer_due_queries(|_| Ok(wants)), [""; 0]);
+        assert_eq!(node.answer_due_queries(|_| Ok(requested)), [""; 0]);
     }
     node.event(Some(3), NvmlEventKind::RecoveryAction);
     assert_eq!(node.answer_due_queries(|_| Ok(HEALTHY)), [uuid(3)]);
 }
 
-/// Drivers before 570 do not say what they want: that a GPU answers is no proof that it was reset.
+/// Drivers before 570 report no recovery action, so a response does not prove that the GPU was reset.
 #[test]
 fn old_driver_cannot_confirm_a_reset() {
     let mut node = Node::new(inventory(8, false));
@@ -151,14 +154,14 @@ fn old_driver_cannot_confirm_a_reset() {
 fn failed_row_remapping_prevents_recovery() {
     let mut node = Node::new(inventory(8, false));
     node.xid(3, 63, None);
-    assert!(node.unhealthy().is_empty(), "a replaced row is no harm");
+    assert!(node.unhealthy().is_empty(), "a remapped row is not a fault");
     let failed = Condition {
         action: None,
         remap_failed: true,
     };
     node.answer_due_queries(|_| Ok(failed));
-    let why = node.health.unhealthy();
-    assert_eq!(why[&uuid(3)], "a memory row could not be remapped");
+    let reason = node.health.unhealthy();
+    assert_eq!(reason[&uuid(3)], "a memory row could not be remapped");
     node.advance_to_next_query();
     assert_eq!(node.answer_due_queries(|_| Ok(failed)), [""; 0]);
 }
@@ -182,19 +185,16 @@ fn returned_gpu_recovers_after_quiet_time() {
     assert_eq!(node.answer_due_queries(|_| Ok(HEALTHY)), [uuid(3)]);
 }
 
-/// It never had a name: what is known of it goes over to the name that it gets.
+/// Without a UUID, the GPU has a placeholder ID. Its fault moves to the UUID.
 #[test]
 fn first_response_starts_a_quiet_time() {
-    let mut never = with_unresponsive_gpu(&inventory(8, false), 3);
-    if let Gpu::Unresponsive {
-        last_info: last, ..
-    } = &mut never.gpus[3]
-    {
-        *last = None;
+    let mut unidentified = with_unresponsive_gpu(&inventory(8, false), 3);
+    if let Gpu::Unresponsive { last_info, .. } = &mut unidentified.gpus[3] {
+        *last_info = None;
     }
     let mut health = Health::new(Policy::new(&HealthPolicy::default(), None, None).0);
-    health.apply(&never, &HealthEvent::Scanned, 0);
-    assert!(health.unhealthy().contains_key("gpu-3-silent"));
+    health.apply(&unidentified, &HealthEvent::Scanned, 0);
+    assert!(health.unhealthy().contains_key("gpu-3-unresponsive"));
     health.apply(&inventory(8, false), &HealthEvent::Scanned, 10);
     let unhealthy: Vec<String> = health.unhealthy().into_keys().collect();
     assert_eq!(unhealthy, [uuid(3)]);
@@ -207,7 +207,7 @@ fn fault_follows_a_changed_index() {
     let mut fewer = inventory(8, false);
     fewer.gpus.remove(3);
     node.scan(fewer);
-    assert!(node.unhealthy().is_empty(), "it is not there");
+    assert!(node.unhealthy().is_empty(), "the GPU is missing");
     let mut moved = inventory(8, false);
     if let Gpu::Responding { info, .. } = &mut moved.gpus[3] {
         info.index = 9;
@@ -224,12 +224,12 @@ fn repartitioning_discards_deleted_devices() {
     node.xid(3, 95, Some((7, 0)));
     let reaction = node.event(Some(3), NvmlEventKind::MigChanged);
     assert!(reaction.rescan);
-    let mut cut = inventory(8, true);
-    if let Gpu::Responding { info, .. } = &mut cut.gpus[3] {
+    let mut repartitioned = inventory(8, true);
+    if let Gpu::Responding { info, .. } = &mut repartitioned.gpus[3] {
         info.slices.remove(0);
     }
-    node.scan(cut);
+    node.scan(repartitioned);
     assert!(node.unhealthy().is_empty());
     node.scan(inventory(8, true));
-    assert!(node.unhealthy().is_empty(), "it is another one");
+    assert!(node.unhealthy().is_empty(), "the MIG device is a new one");
 }

@@ -1,4 +1,4 @@
-//! Whatever happens, in whatever order.
+//! Random sequences of events, queries and discoveries.
 
 use gpuc_runtime::health::{HealthEvent, WatchReport};
 use gpuc_runtime::nvml::{Condition, NvmlEvent, NvmlEventKind, RecoveryAction};
@@ -43,15 +43,14 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 proptest! {
-    /// Whatever happens in whatever order: nothing panics, and nothing that is ill is well after anything but a good
-    /// answer of the driver.
+    /// An unhealthy device recovers only after a response of the driver without a fault. No sequence panics.
     #[test]
-    fn only_good_responses_recover(cut: bool, steps in proptest::collection::vec(step(), 0..60)) {
-        let machine = inventory(4, cut);
+    fn only_good_responses_recover(is_partitioned: bool, steps in proptest::collection::vec(step(), 0..60)) {
+        let machine = inventory(4, is_partitioned);
         let mut node = Node::new(machine.clone());
         for step in steps {
             let before = node.unhealthy();
-            let mut good = false;
+            let mut is_healthy = false;
             match step {
                 Step::Event(event) => {
                     node.apply(&HealthEvent::Watch(WatchReport::Event(event)));
@@ -64,13 +63,13 @@ proptest! {
                     };
                     node.apply(&HealthEvent::Watch(report));
                 }
-                Step::Scan(silent) => {
-                    let seen = silent.iter().fold(machine.clone(), |it, gpu| with_unresponsive_gpu(&it, *gpu));
+                Step::Scan(unresponsive) => {
+                    let seen = unresponsive.iter().fold(machine.clone(), |it, gpu| with_unresponsive_gpu(&it, *gpu));
                     node.scan(seen);
                 }
                 Step::Pass(time) => node.now = node.now.saturating_add(time),
                 Step::Answer(ok, action, remap_failed) => {
-                    good = ok
+                    is_healthy = ok
                         && !remap_failed
                         && matches!(action, None | Some(RecoveryAction::Nothing));
                     let condition = Condition { action, remap_failed };
@@ -78,12 +77,12 @@ proptest! {
                 }
             }
             let after = node.unhealthy();
-            if !good {
-                prop_assert!(before.iter().all(|part| after.contains(part)), "{before:?} {after:?}");
+            if !is_healthy {
+                prop_assert!(before.iter().all(|device| after.contains(device)), "{before:?} {after:?}");
             }
             if let Some(next) = node.health.next_probe() {
                 let due = node.health.clone().take_due_queries(next);
-                prop_assert!(!due.is_empty(), "a wake-up for nothing");
+                prop_assert!(!due.is_empty(), "no query is due at the scheduled time");
             }
         }
     }

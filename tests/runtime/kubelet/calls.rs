@@ -1,4 +1,4 @@
-//! Allocate and its neighbours, hostile callers among them.
+//! The calls of the device plugin API, with valid and invalid requests.
 
 use gpuc_runtime::kubelet::api::v1beta1::{
     AllocateRequest, ContainerAllocateRequest, ContainerPreferredAllocationRequest, Empty,
@@ -34,9 +34,9 @@ async fn calls_are_answered() {
     let mut plugin = node.kubelet.plugin(GPU).await;
     let options = plugin.get_device_plugin_options(Empty {}).await.unwrap();
     assert!(options.into_inner().get_preferred_allocation_available);
-    let granted = plugin.allocate(allocate_request(&["gpu-0", "gpu-5"])).await;
-    let granted = granted.unwrap().into_inner().container_responses;
-    assert_eq!(granted[0].envs["NVIDIA_VISIBLE_DEVICES"], "gpu-0,gpu-5");
+    let allocated = plugin.allocate(allocate_request(&["gpu-0", "gpu-5"])).await;
+    let allocated = allocated.unwrap().into_inner().container_responses;
+    assert_eq!(allocated[0].envs["NVIDIA_VISIBLE_DEVICES"], "gpu-0,gpu-5");
     let preferred = plugin.get_preferred_allocation(preferred_request(&["gpu-3", "gpu-1"], 1));
     let preferred = preferred.await.unwrap().into_inner().container_responses;
     assert_eq!(preferred[0].device_i_ds, ["gpu-3"]);
@@ -50,21 +50,21 @@ async fn calls_are_answered() {
 async fn errors_name_the_devices() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
-    let refused = plugin.allocate(allocate_request(&["gpu-0", "gpu-9"])).await;
-    let refused = refused.unwrap_err();
-    assert_eq!(refused.code(), Code::InvalidArgument);
-    assert!(refused.message().contains("gpu-9"), "{refused}");
+    let error = plugin.allocate(allocate_request(&["gpu-0", "gpu-9"])).await;
+    let error = error.unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().contains("gpu-9"), "{error}");
     node.modify_state(|state| {
         state
             .unhealthy
             .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
-    let refused = plugin
+    let error = plugin
         .allocate(allocate_request(&["gpu-3"]))
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().contains("gpu-3"), "{refused}");
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    assert!(error.message().contains("gpu-3"), "{error}");
 }
 
 #[tokio::test]
@@ -74,22 +74,22 @@ async fn rejected_container_rejects_the_request() {
     let mut request = allocate_request(&["gpu-0"]);
     request
         .container_requests
-        .extend(allocate_request(&["nobody"]).container_requests);
+        .extend(allocate_request(&["unknown"]).container_requests);
     assert!(plugin.allocate(request).await.is_err());
 }
 
 #[tokio::test]
-async fn hostile_requests_are_rejected() {
+async fn invalid_requests_do_not_stop_the_plugin() {
     let node = Node::running().await;
     let mut plugin = node.kubelet.plugin(GPU).await;
-    // Nothing at all.
+    // Empty requests.
     let empty = AllocateRequest::default();
-    let granted = plugin.allocate(empty).await.unwrap().into_inner();
-    assert!(granted.container_responses.is_empty());
+    let allocated = plugin.allocate(empty).await.unwrap().into_inner();
+    assert!(allocated.container_responses.is_empty());
     plugin.allocate(allocate_request(&[])).await.unwrap();
     let empty = PreferredAllocationRequest::default();
     plugin.get_preferred_allocation(empty).await.unwrap();
-    // Sizes that are none.
+    // Invalid sizes.
     for size in [0, -1, i32::MIN, i32::MAX] {
         let preferred = plugin.get_preferred_allocation(preferred_request(&["gpu-3"], size));
         let preferred = preferred.await.unwrap().into_inner().container_responses;
@@ -98,17 +98,17 @@ async fn hostile_requests_are_rejected() {
     // Thousands of unknown devices: the message stays short enough for an HTTP header.
     let many: Vec<_> = (0..10_000).map(|number| format!("ä-{number}")).collect();
     let many: Vec<_> = many.iter().map(String::as_str).collect();
-    let refused = plugin.allocate(allocate_request(&many)).await.unwrap_err();
-    assert_eq!(refused.code(), Code::InvalidArgument);
-    assert!(refused.message().len() < 1100 && refused.message().contains("ä-0"));
-    // More than any node has.
+    let error = plugin.allocate(allocate_request(&many)).await.unwrap_err();
+    assert_eq!(error.code(), Code::InvalidArgument);
+    assert!(error.message().len() < 1100 && error.message().contains("ä-0"));
+    // A request above the size limit.
     let long = "x".repeat(2 * 1024 * 1024);
-    let refused = plugin
+    let error = plugin
         .allocate(allocate_request(&[&long]))
         .await
         .unwrap_err();
-    assert_eq!(refused.code(), Code::OutOfRange, "{refused}");
-    // And it still serves.
+    assert_eq!(error.code(), Code::OutOfRange, "{error}");
+    // The plugin still responds.
     plugin.allocate(allocate_request(&["gpu-0"])).await.unwrap();
     assert_eq!(node.kubelet.seen().resource(GPU).healthy().len(), 8);
 }
@@ -131,9 +131,9 @@ async fn concurrent_callers_are_answered() {
         callers.spawn(async move {
             let id = format!("gpu-{caller}");
             for _ in 0..200 {
-                let granted = plugin.allocate(allocate_request(&[&id])).await.unwrap();
-                let granted = &granted.get_ref().container_responses[0];
-                assert_eq!(granted.envs["NVIDIA_VISIBLE_DEVICES"], id);
+                let allocated = plugin.allocate(allocate_request(&[&id])).await.unwrap();
+                let allocated = &allocated.get_ref().container_responses[0];
+                assert_eq!(allocated.envs["NVIDIA_VISIBLE_DEVICES"], id);
             }
         });
     }

@@ -1,41 +1,41 @@
-//! The list is sent when it is another one, and then only.
+//! The plugin sends the device list when it has changed.
 
 use std::collections::BTreeMap;
 
 use gpuc_runtime::kubelet::api::v1beta1::{Empty, ListAndWatchResponse};
 use gpuc_runtime::plugin::PluginEvent;
 
-use super::{GPU, Node, SLICE, offer, settle};
+use super::{GPU, MIG_DEVICE, Node, advertised_resource, settle};
 use crate::simulated_kubelet::{Kubelet, Seen, dial};
 
 #[tokio::test]
 async fn devices_have_health_and_numa_node() {
     let mut node = Node::new();
     node.modify_state(|state| {
-        state.advertised_resources[0].shares[7].numa = None;
+        state.advertised_resources[0].devices[7].numa = None;
         state
             .unhealthy
             .insert("GPU-2".to_owned(), "XID 79".to_owned());
     });
     node.kubelet.start().await;
-    let resource = node.kubelet.met(GPU).await;
-    let listed = resource.devices.iter().map(|device| {
+    let resource = node.kubelet.wait_for_registration(GPU).await;
+    let devices = resource.devices.iter().map(|device| {
         let nodes = device.topology.as_ref().map(|topology| &topology.nodes);
         let numa = nodes.map(|nodes| nodes.iter().map(|node| node.id).collect::<Vec<_>>());
         (device.id.as_str(), device.health.as_str(), numa)
     });
-    let listed: Vec<_> = listed.collect();
-    assert_eq!(listed.len(), 8);
-    assert_eq!(listed[0], ("gpu-0", "Healthy", Some(vec![0])));
-    assert_eq!(listed[2], ("gpu-2", "Unhealthy", Some(vec![0])));
-    assert_eq!(listed[4], ("gpu-4", "Healthy", Some(vec![1])));
-    assert_eq!(listed[7], ("gpu-7", "Healthy", None));
+    let devices: Vec<_> = devices.collect();
+    assert_eq!(devices.len(), 8);
+    assert_eq!(devices[0], ("gpu-0", "Healthy", Some(vec![0])));
+    assert_eq!(devices[2], ("gpu-2", "Unhealthy", Some(vec![0])));
+    assert_eq!(devices[4], ("gpu-4", "Healthy", Some(vec![1])));
+    assert_eq!(devices[7], ("gpu-7", "Healthy", None));
 }
 
 #[tokio::test]
 async fn only_changes_are_sent() {
     let node = Node::running().await;
-    let with_trouble = |gpus: usize| {
+    let has_unhealthy = |gpus: usize| {
         let healthy = 8 - gpus;
         move |seen: &Seen| seen.resource(GPU).healthy().len() == healthy
     };
@@ -45,14 +45,23 @@ async fn only_changes_are_sent() {
                 .unhealthy
                 .insert(format!("GPU-{}", gpus - 1), "XID 79".to_owned());
         });
-        node.kubelet.until("one more", with_trouble(gpus)).await;
+        node.kubelet
+            .wait_until("one more unhealthy GPU", has_unhealthy(gpus))
+            .await;
     }
     node.modify_state(|state| state.unhealthy.clear());
-    let seen = node.kubelet.until("all well", with_trouble(0)).await;
+    let seen = node
+        .kubelet
+        .wait_until("healthy GPUs", has_unhealthy(0))
+        .await;
     assert_eq!(seen.resource(GPU).lists, 10);
-    // Another reason, another resource, nothing at all: the list is the same.
-    node.modify_state(|state| state.advertised_resources.push(offer(SLICE, 7)));
-    node.kubelet.met(SLICE).await;
+    // Another resource, no change, or a fault of an unknown GPU: the list is the same.
+    node.modify_state(|state| {
+        state
+            .advertised_resources
+            .push(advertised_resource(MIG_DEVICE, 7));
+    });
+    node.kubelet.wait_for_registration(MIG_DEVICE).await;
     node.modify_state(|_| {});
     node.modify_state(|state| {
         state
@@ -62,14 +71,14 @@ async fn only_changes_are_sent() {
     settle().await;
     let seen = node.kubelet.seen();
     assert_eq!(
-        (seen.resource(GPU).lists, seen.resource(SLICE).lists),
+        (seen.resource(GPU).lists, seen.resource(MIG_DEVICE).lists),
         (10, 1)
     );
 }
 
-/// A reader who has not read while the list changed 4,000 times.
+/// A client that has not read while the list changed 4,000 times.
 async fn slow_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
-    node.modify_state(|state| state.advertised_resources = vec![offer(GPU, 80)]);
+    node.modify_state(|state| state.advertised_resources = vec![advertised_resource(GPU, 80)]);
     let mut plugin = dial(&node.socket(GPU)).await.unwrap();
     let lists = plugin.list_and_watch(Empty {}).await.unwrap().into_inner();
     for round in 0..4_000 {
@@ -84,7 +93,8 @@ async fn slow_reader(node: &Node) -> tonic::Streaming<ListAndWatchResponse> {
     lists
 }
 
-/// Flow control sends some lists before they are read: 2 MiB of 2.4 KiB each here, 64 KiB with Go. No more are kept.
+/// HTTP/2 flow control sends some lists before the client reads them: 2 MiB here, in lists of 2.4 KiB, and 64 KiB with
+/// Go. The plugin keeps no more.
 const MAX_BUFFERED_LISTS: usize = 2_000;
 
 #[tokio::test]
@@ -98,7 +108,7 @@ async fn slow_reader_skips_old_lists() {
     while lists.message().await.unwrap().unwrap().devices[7].health == "Healthy" {
         read += 1;
     }
-    assert!(read < MAX_BUFFERED_LISTS, "{read} lists were kept");
+    assert!(read < MAX_BUFFERED_LISTS, "{read} lists are buffered");
 }
 
 #[tokio::test]
@@ -117,27 +127,38 @@ async fn slow_reader_receives_the_empty_list() {
 #[tokio::test]
 async fn resources_can_be_added_and_removed() {
     let mut node = Node::running().await;
-    node.modify_state(|state| state.advertised_resources = vec![offer(SLICE, 7)]);
-    node.kubelet.met(SLICE).await;
+    node.modify_state(|state| {
+        state.advertised_resources = vec![advertised_resource(MIG_DEVICE, 7)];
+    });
+    node.kubelet.wait_for_registration(MIG_DEVICE).await;
     node.wait_for_event(|event| matches!(event, PluginEvent::Closed { .. }))
         .await;
     let ended = |seen: &Seen| seen.resource(GPU).ended == 1;
-    let seen = node.kubelet.until("the list ends", ended).await;
+    let seen = node.kubelet.wait_until("the end of the list", ended).await;
     assert!(seen.resource(GPU).devices.is_empty());
-    assert_eq!(seen.resource(GPU).lists, 2, "eight, then none");
+    assert_eq!(
+        seen.resource(GPU).lists,
+        2,
+        "a list of eight devices, then an empty one"
+    );
     assert!(!node.socket(GPU).exists());
-    // And back: registered again, without leftovers of the old one.
+    // The resource can return with different devices.
     for _ in 0..5 {
         node.modify_state(|state| {
-            state.advertised_resources = vec![offer(GPU, 4), offer(SLICE, 7)];
+            state.advertised_resources = vec![
+                advertised_resource(GPU, 4),
+                advertised_resource(MIG_DEVICE, 7),
+            ];
         });
-        let four = |seen: &Seen| seen.resource(GPU).healthy().len() == 4;
-        node.kubelet.until("four", four).await;
-        node.modify_state(|state| state.advertised_resources = vec![offer(SLICE, 7)]);
-        let none = |seen: &Seen| seen.resource(GPU).healthy().is_empty();
-        node.kubelet.until("none", none).await;
+        let has_four = |seen: &Seen| seen.resource(GPU).healthy().len() == 4;
+        node.kubelet.wait_until("four GPUs", has_four).await;
+        node.modify_state(|state| {
+            state.advertised_resources = vec![advertised_resource(MIG_DEVICE, 7)];
+        });
+        let is_empty = |seen: &Seen| seen.resource(GPU).healthy().is_empty();
+        node.kubelet.wait_until("no GPUs", is_empty).await;
     }
-    assert_eq!(node.kubelet.seen().resource(SLICE).ended, 0);
+    assert_eq!(node.kubelet.seen().resource(MIG_DEVICE).ended, 0);
 }
 
 #[tokio::test]
@@ -162,7 +183,7 @@ async fn node_without_resources_waits() {
     node.kubelet.start().await;
     settle().await;
     assert!(node.kubelet.seen().registrations.is_empty());
-    node.modify_state(|state| state.advertised_resources.push(offer(GPU, 8)));
+    node.modify_state(|state| state.advertised_resources.push(advertised_resource(GPU, 8)));
     let kubelet: &Kubelet = &node.kubelet;
-    assert_eq!(kubelet.met(GPU).await.healthy().len(), 8);
+    assert_eq!(kubelet.wait_for_registration(GPU).await.healthy().len(), 8);
 }

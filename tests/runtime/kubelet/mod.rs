@@ -1,4 +1,4 @@
-//! What the daemon promises the kubelet, fault by fault.
+//! The plugin's behavior towards the kubelet, including failures of both.
 
 mod authority;
 mod calls;
@@ -20,34 +20,34 @@ use gpuc_runtime::plugin::{AllocationHandler, AllocationRejection, PluginEvent, 
 use gpuc_runtime::state::State;
 use tokio::sync::{mpsc, watch};
 
-use crate::simulated_kubelet::{Kubelet, PATIENCE};
+use crate::simulated_kubelet::{Kubelet, TIMEOUT};
 
 const GPU: &str = "nvidia.com/gpu";
-const SLICE: &str = "nvidia.com/mig-1g.10gb";
+const MIG_DEVICE: &str = "nvidia.com/mig-1g.10gb";
 
-/// A node with a daemon's plugins and a kubelet that is not started.
+/// A node with the daemon's plugins and a simulated kubelet.
 struct Node {
     folder: PathBuf,
     kubelet: Kubelet,
     state: watch::Sender<Arc<State>>,
     plugins: Plugins,
     events: mpsc::UnboundedReceiver<PluginEvent>,
-    above: tempfile::TempDir,
+    parent: tempfile::TempDir,
 }
 
 impl Node {
-    /// A node with eight GPUs on two NUMA nodes, and a folder for plugins.
+    /// Creates a node with eight GPUs on two NUMA nodes, and the folder for plugins. The kubelet is not started.
     fn new() -> Self {
         let node = Self::without_folder();
         std::fs::create_dir(&node.folder).unwrap();
         node
     }
 
-    /// A node whose kubelet has never run.
+    /// Creates a node whose kubelet has never run.
     fn without_folder() -> Self {
-        let above = tempfile::tempdir().unwrap();
-        let folder = above.path().join("device-plugins");
-        let (state, receiver) = watch::channel(Arc::new(state(vec![offer(GPU, 8)])));
+        let parent = tempfile::tempdir().unwrap();
+        let folder = parent.path().join("device-plugins");
+        let (state, receiver) = watch::channel(Arc::new(state(vec![advertised_resource(GPU, 8)])));
         let (sender, events) = mpsc::unbounded_channel();
         let plugins = Plugins::start(Setup {
             folder: folder.clone(),
@@ -61,15 +61,15 @@ impl Node {
             state,
             plugins,
             events,
-            above,
+            parent,
         }
     }
 
-    /// A node whose kubelet runs and has met the plugin.
+    /// Creates a node with a running kubelet and a registered plugin.
     async fn running() -> Self {
         let mut node = Self::new();
         node.kubelet.start().await;
-        node.kubelet.met(GPU).await;
+        node.kubelet.wait_for_registration(GPU).await;
         node
     }
 
@@ -81,48 +81,48 @@ impl Node {
         self.folder.join(gpuc_runtime::plugin::file_name(resource))
     }
 
-    /// Number of unexpected events of a kind.
-    fn count_events(&mut self, mut wanted: impl FnMut(&PluginEvent) -> bool) -> usize {
+    /// Removes the received events. Returns the number of those that match.
+    fn count_events(&mut self, mut matches: impl FnMut(&PluginEvent) -> bool) -> usize {
         let mut count = 0;
         while let Ok(event) = self.events.try_recv() {
-            count += usize::from(wanted(&event));
+            count += usize::from(matches(&event));
         }
         count
     }
 
-    /// Waits for an event.
+    /// Waits for an event that matches.
     async fn wait_for_event(
         &mut self,
-        mut wanted: impl FnMut(&PluginEvent) -> bool,
+        mut matches: impl FnMut(&PluginEvent) -> bool,
     ) -> PluginEvent {
-        let heard = async {
+        let event = async {
             loop {
-                let event = self.events.recv().await.expect("plugins run");
-                if wanted(&event) {
+                let event = self.events.recv().await.expect("the plugins run");
+                if matches(&event) {
                     return event;
                 }
             }
         };
-        let heard = tokio::time::timeout(PATIENCE, heard).await;
-        heard.expect("the event does not come")
+        let event = tokio::time::timeout(TIMEOUT, event).await;
+        event.expect("the event is received")
     }
 }
 
-fn offer(resource: &str, count: u32) -> AdvertisedResource {
+fn advertised_resource(resource: &str, count: u32) -> AdvertisedResource {
     let share = |index: u32| KubeletDevice {
         id: format!("{}-{index}", resource.rsplit('/').next().unwrap()),
-        part: format!("GPU-{index}"),
+        physical_device: format!("GPU-{index}"),
         gpu: index,
         numa: Some(index / 4),
     };
     AdvertisedResource {
         resource: resource.to_owned(),
         replicas: 1,
-        shares: (0..count).map(share).collect(),
+        devices: (0..count).map(share).collect(),
     }
 }
 
-fn state(offers: Vec<AdvertisedResource>) -> State {
+fn state(advertised_resources: Vec<AdvertisedResource>) -> State {
     let config = r#"{
         "apiVersion": "node.gpuc.dev/v1alpha1",
         "kind": "NodeConfig",
@@ -138,7 +138,7 @@ fn state(offers: Vec<AdvertisedResource>) -> State {
         kind: NvmlErrorKind::Other,
         message: "not called in this test".to_owned(),
     };
-    let silent = |index| Gpu::Unresponsive {
+    let unresponsive = |index| Gpu::Unresponsive {
         index,
         last_info: None,
         error: error.clone(),
@@ -148,38 +148,41 @@ fn state(offers: Vec<AdvertisedResource>) -> State {
             version: "570.86.15".to_owned(),
             cuda: (12, 8),
         },
-        gpus: (0..8).map(silent).collect(),
+        gpus: (0..8).map(unresponsive).collect(),
         topology: Topology::default(),
     };
     State {
         config: Arc::new(gpuc_runtime::config::parse(config).unwrap()),
         inventory: Arc::new(inventory),
         files: Arc::new(HostFiles::default()),
-        advertised_resources: offers,
+        advertised_resources,
         unhealthy: BTreeMap::new(),
     }
 }
 
-/// Grants what is well, and prefers what comes first.
+/// Allocates healthy devices, and prefers the first ones.
 struct FakeHandler;
 
 impl AllocationHandler for FakeHandler {
     fn allocate(
         &self,
         state: &State,
-        offer: &AdvertisedResource,
+        resource: &AdvertisedResource,
         ids: &[String],
     ) -> Result<ContainerAllocation, AllocationRejection> {
-        let unknown: Vec<_> = ids.iter().filter(|id| offer.device(id).is_none()).collect();
+        let unknown: Vec<_> = ids
+            .iter()
+            .filter(|id| resource.device(id).is_none())
+            .collect();
         if !unknown.is_empty() {
             return Err(AllocationRejection::Invalid(format!(
                 "unknown devices: {unknown:?}"
             )));
         }
-        let mut shares = ids.iter().filter_map(|id| offer.device(id));
+        let mut shares = ids.iter().filter_map(|id| resource.device(id));
         if let Some(share) = shares.find(|share| state.unhealthy_reason(share).is_some()) {
             return Err(AllocationRejection::Unusable(format!(
-                "{} is not well",
+                "{} is unhealthy",
                 share.id
             )));
         }

@@ -1,4 +1,4 @@
-//! Which container has which device.
+//! The devices that the kubelet has allocated to containers.
 
 use gpuc_runtime::kubelet::pod_resources::{PodResourcesError, list_pod_devices};
 

@@ -1,21 +1,21 @@
-//! A kubelet that starts late, restarts, or takes its time is met at once, and once.
+//! The plugin registers once, and immediately, with a kubelet that starts late, restarts or is slow.
 
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::kubelet::KUBELET_SOCKET;
 use gpuc_runtime::plugin::PluginEvent;
 
-use super::{GPU, Node, SLICE, offer, settle};
-use crate::simulated_kubelet::PATIENCE;
+use super::{GPU, MIG_DEVICE, Node, advertised_resource, settle};
+use crate::simulated_kubelet::TIMEOUT;
 
-/// NVIDIA's plugin meets a kubelet that comes 0.3 s late after 1.02 s, then stops and registers a second time.
+/// If the kubelet starts after 0.3 s, NVIDIA's plugin registers after 1.02 s, stops, and registers a second time.
 #[tokio::test]
 async fn late_kubelet_is_registered_with_once() {
-    for late in [30, 300] {
+    for delay in [30, 300] {
         let mut node = Node::new();
-        tokio::time::sleep(Duration::from_millis(late)).await;
+        tokio::time::sleep(Duration::from_millis(delay)).await;
         node.kubelet.start().await;
-        let resource = node.kubelet.met(GPU).await;
+        let resource = node.kubelet.wait_for_registration(GPU).await;
         assert_eq!(resource.healthy().len(), 8);
         settle().await;
         let seen = node.kubelet.seen();
@@ -34,7 +34,7 @@ async fn folder_created_later_is_watched() {
     let mut node = Node::without_folder();
     settle().await;
     node.kubelet.start().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
     settle().await;
     assert_eq!(node.kubelet.seen().registrations.len(), 1);
 }
@@ -45,7 +45,7 @@ async fn hundred_restarts_register_once_each() {
     for restart in 0..100_u64 {
         match restart % 3 {
             0 => node.kubelet.restart().await,
-            // A crash leaves the socket; the next kubelet removes it.
+            // A crash leaves the socket. The next kubelet removes it.
             1 => {
                 node.kubelet.kill().await;
                 node.kubelet.start().await;
@@ -56,19 +56,23 @@ async fn hundred_restarts_register_once_each() {
                 node.kubelet.start().await;
             }
         }
-        let resource = node.kubelet.met(GPU).await;
+        let resource = node.kubelet.wait_for_registration(GPU).await;
         assert_eq!(resource.healthy().len(), 8);
     }
     settle().await;
     let seen = node.kubelet.seen();
-    for life in 1..=101 {
-        assert_eq!(seen.registrations_in(life, GPU), 1, "life {life}");
+    for instance in 1..=101 {
+        assert_eq!(
+            seen.registrations_in(instance, GPU),
+            1,
+            "instance {instance}"
+        );
     }
-    let told = |event: &PluginEvent| matches!(event, PluginEvent::Registered { .. });
-    assert_eq!(node.count_events(told), 101);
+    let is_registered = |event: &PluginEvent| matches!(event, PluginEvent::Registered { .. });
+    assert_eq!(node.count_events(is_registered), 101);
 }
 
-/// Counters and readiness are made of the events: not one is lost, however late they are read.
+/// Counters and readiness depend on the events, so none may be lost if they are read late.
 #[tokio::test]
 async fn no_event_is_lost() {
     let mut node = Node::running().await;
@@ -76,10 +80,10 @@ async fn no_event_is_lost() {
     node.modify_state(|state| {
         state
             .advertised_resources
-            .extend((0..200).map(|number| offer(&name(number), 1)));
+            .extend((0..200).map(|number| advertised_resource(&name(number), 1)));
     });
     for number in 0..200 {
-        node.kubelet.met(&name(number)).await;
+        node.kubelet.wait_for_registration(&name(number)).await;
     }
     settle().await;
     let mut events = Vec::new();
@@ -88,7 +92,7 @@ async fn no_event_is_lost() {
         true
     });
     for resource in (0..200).map(name) {
-        for wanted in [
+        for expected in [
             PluginEvent::Bound {
                 resource: resource.clone(),
             },
@@ -101,13 +105,13 @@ async fn no_event_is_lost() {
                 is_registered: true,
             },
         ] {
-            let count = events.iter().filter(|event| **event == wanted).count();
-            assert_eq!(count, 1, "{wanted:?}");
+            let count = events.iter().filter(|event| **event == expected).count();
+            assert_eq!(count, 1, "{expected:?}");
         }
     }
 }
 
-/// gRPC's first pause of a second is what NVIDIA's plugin loses in 4 to 24 of 60 restarts.
+/// NVIDIA's plugin waits for gRPC's first backoff of one second in 4 to 24 of 60 restarts.
 #[tokio::test]
 async fn connection_between_bind_and_listen_is_retried() {
     let mut node = Node::running().await;
@@ -116,18 +120,22 @@ async fn connection_between_bind_and_listen_is_retried() {
         node.kubelet
             .start_with_gap(Duration::from_millis(gap))
             .await;
-        let listens = Instant::now();
-        node.kubelet.met(GPU).await;
-        let waited = listens.elapsed();
+        let start = Instant::now();
+        node.kubelet.wait_for_registration(GPU).await;
+        let waited = start.elapsed();
         assert!(waited < Duration::from_millis(800), "{waited:?}");
     }
     settle().await;
     let seen = node.kubelet.seen();
-    for life in 1..=5 {
-        assert_eq!(seen.registrations_in(life, GPU), 1, "life {life}");
+    for instance in 1..=5 {
+        assert_eq!(
+            seen.registrations_in(instance, GPU),
+            1,
+            "instance {instance}"
+        );
     }
-    let refused = |event: &PluginEvent| matches!(event, PluginEvent::NotRegistered { .. });
-    assert_eq!(node.count_events(refused), 0);
+    let is_rejected = |event: &PluginEvent| matches!(event, PluginEvent::NotRegistered { .. });
+    assert_eq!(node.count_events(is_rejected), 0);
 }
 
 #[tokio::test]
@@ -140,7 +148,7 @@ async fn health_survives_restarts_of_the_kubelet() {
     });
     for _ in 0..3 {
         node.kubelet.restart().await;
-        let resource = node.kubelet.met(GPU).await;
+        let resource = node.kubelet.wait_for_registration(GPU).await;
         assert_eq!(resource.devices.len(), 8);
         assert!(!resource.healthy().contains(&"gpu-3"));
         assert_eq!(resource.healthy().len(), 7);
@@ -157,67 +165,99 @@ async fn fault_without_kubelet_is_kept() {
             .insert("GPU-3".to_owned(), "XID 79".to_owned());
     });
     node.kubelet.start().await;
-    assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 7);
+    assert_eq!(
+        node.kubelet
+            .wait_for_registration(GPU)
+            .await
+            .healthy()
+            .len(),
+        7
+    );
 }
 
 #[tokio::test]
 async fn restart_registers_all_resources() {
     let mut node = Node::running().await;
-    node.modify_state(|state| state.advertised_resources.push(offer(SLICE, 7)));
-    node.kubelet.met(SLICE).await;
+    node.modify_state(|state| {
+        state
+            .advertised_resources
+            .push(advertised_resource(MIG_DEVICE, 7));
+    });
+    node.kubelet.wait_for_registration(MIG_DEVICE).await;
     for _ in 0..5 {
         node.kubelet.restart().await;
-        assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
-        assert_eq!(node.kubelet.met(SLICE).await.healthy().len(), 7);
+        assert_eq!(
+            node.kubelet
+                .wait_for_registration(GPU)
+                .await
+                .healthy()
+                .len(),
+            8
+        );
+        assert_eq!(
+            node.kubelet
+                .wait_for_registration(MIG_DEVICE)
+                .await
+                .healthy()
+                .len(),
+            7
+        );
     }
     settle().await;
     let seen = node.kubelet.seen();
-    assert_eq!(seen.registrations_in(1, SLICE), 1);
-    for life in 2..=6 {
-        assert_eq!(seen.registrations_in(life, GPU), 1);
-        assert_eq!(seen.registrations_in(life, SLICE), 1);
+    assert_eq!(seen.registrations_in(1, MIG_DEVICE), 1);
+    for instance in 2..=6 {
+        assert_eq!(seen.registrations_in(instance, GPU), 1);
+        assert_eq!(seen.registrations_in(instance, MIG_DEVICE), 1);
     }
 }
 
 #[tokio::test]
 async fn rejected_registration_is_retried() {
     let mut node = Node::new();
-    node.kubelet.refuses = Some("the resource name is not mine".to_owned());
+    node.kubelet.rejection = Some("unsupported resource name".to_owned());
     node.kubelet.start().await;
-    let heard = node
+    let event = node
         .wait_for_event(|event| matches!(event, PluginEvent::NotRegistered { .. }))
         .await;
-    let PluginEvent::NotRegistered { error: why, .. } = heard else {
-        unreachable!("it was found to be one")
+    let PluginEvent::NotRegistered { error, .. } = event else {
+        unreachable!("only NotRegistered matches")
     };
-    assert!(why.contains("the resource name is not mine"), "{why}");
+    assert!(error.contains("unsupported resource name"), "{error}");
     node.wait_for_event(|event| matches!(event, PluginEvent::NotRegistered { .. }))
         .await;
     node.kubelet.stop().await;
-    node.kubelet.refuses = None;
+    node.kubelet.rejection = None;
     node.kubelet.start().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
 }
 
-/// A kubelet that hangs before it serves is left as soon as there is another one.
+/// The plugin does not wait for a hanging kubelet after the next one has started.
 #[tokio::test]
 async fn hanging_kubelet_is_abandoned_for_the_next() {
     let mut node = Node::new();
     let hanging = tokio::net::UnixListener::bind(node.folder.join(KUBELET_SOCKET)).unwrap();
-    let connected = tokio::time::timeout(PATIENCE, hanging.accept()).await;
+    let connected = tokio::time::timeout(TIMEOUT, hanging.accept()).await;
     let _connection = connected.expect("no connection").unwrap();
     node.kubelet.start().await;
-    assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
+    assert_eq!(
+        node.kubelet
+            .wait_for_registration(GPU)
+            .await
+            .healthy()
+            .len(),
+        8
+    );
 }
 
-/// A crash leaves the socket and ends the list. A missing kubelet is not called; the next one gets one registration.
+/// After a crash of the kubelet, the plugin waits for the next one instead of calling the old socket.
 #[tokio::test]
 async fn dead_kubelet_is_awaited() {
     let mut node = Node::running().await;
     node.kubelet.kill().await;
     tokio::time::sleep(Duration::from_millis(1_500)).await;
     node.kubelet.start().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
     settle().await;
     assert_eq!(node.kubelet.seen().registrations.len(), 2);
     while let Ok(event) = node.events.try_recv() {
@@ -228,16 +268,16 @@ async fn dead_kubelet_is_awaited() {
     }
 }
 
-/// The kubelet ends a list it cannot read, counts all devices as unhealthy, and waits for a registration.
+/// After an invalid list, the kubelet ends the stream, marks all devices as unhealthy and expects a new registration.
 #[tokio::test]
 async fn dropped_plugin_registers_again() {
     let mut node = Node::running().await;
-    // As the real one stops listening: its connections end, its socket stays.
-    node.kubelet.hang_up();
+    // The connections end and the kubelet's socket stays.
+    node.kubelet.end_lists();
     node.wait_for_event(|event| matches!(event, PluginEvent::DroppedByKubelet { .. }))
         .await;
     node.kubelet
-        .until("a second registration", |seen| {
+        .wait_until("a second registration", |seen| {
             seen.registrations_in(1, GPU) == 2 && seen.resource(GPU).healthy().len() == 8
         })
         .await;

@@ -1,4 +1,4 @@
-//! Sockets and folders that are taken away come back; none is left behind.
+//! The plugin recreates deleted sockets, and removes its sockets at shutdown.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -8,10 +8,10 @@ use gpuc_runtime::kubelet::api::v1beta1::Empty;
 use gpuc_runtime::plugin::PluginEvent;
 use tokio::net::UnixListener;
 
-use super::{GPU, Node, SLICE, offer, settle};
+use super::{GPU, MIG_DEVICE, Node, advertised_resource, settle};
 use crate::simulated_kubelet::{dial, wipe};
 
-/// NVIDIA's plugin never notices that.
+/// NVIDIA's plugin does not detect a deleted socket.
 #[tokio::test]
 async fn deleted_socket_is_recreated() {
     let mut node = Node::running().await;
@@ -29,27 +29,38 @@ async fn deleted_socket_is_recreated() {
             .unhealthy
             .insert("GPU-1".to_owned(), "XID 48".to_owned());
     });
-    let seven = |seen: &crate::simulated_kubelet::Seen| seen.resource(GPU).healthy().len() == 7;
-    let seen = node.kubelet.until("one unhealthy", seven).await;
-    assert_eq!(seen.registrations.len(), 1, "the kubelet lost nothing");
+    let has_seven = |seen: &crate::simulated_kubelet::Seen| seen.resource(GPU).healthy().len() == 7;
+    let seen = node.kubelet.wait_until("an unhealthy GPU", has_seven).await;
+    assert_eq!(
+        seen.registrations.len(),
+        1,
+        "the kubelet keeps the registration"
+    );
     assert_eq!(seen.resource(GPU).ended, 0);
 }
 
 #[tokio::test]
 async fn wiped_folder_is_registered_again() {
     let mut node = Node::running().await;
-    for life in 2..=6 {
+    for instance in 2..=6 {
         node.kubelet.kill().await;
         wipe(&node.folder);
-        if life % 2 == 0 {
+        if instance % 2 == 0 {
             settle().await;
         }
         node.kubelet.start().await;
-        assert_eq!(node.kubelet.met(GPU).await.healthy().len(), 8);
+        assert_eq!(
+            node.kubelet
+                .wait_for_registration(GPU)
+                .await
+                .healthy()
+                .len(),
+            8
+        );
     }
     settle().await;
-    for life in 1..=6 {
-        assert_eq!(node.kubelet.seen().registrations_in(life, GPU), 1);
+    for instance in 1..=6 {
+        assert_eq!(node.kubelet.seen().registrations_in(instance, GPU), 1);
     }
 }
 
@@ -67,7 +78,7 @@ async fn other_deleted_files_are_ignored() {
     assert_eq!((seen.registrations.len(), seen.resource(GPU).ended), (1, 0));
     assert!(node.socket(GPU).exists());
     node.kubelet.restart().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
 }
 
 #[tokio::test]
@@ -88,14 +99,17 @@ async fn newest_daemon_keeps_the_socket() {
     node.wait_for_event(|event| matches!(event, PluginEvent::SocketTaken { .. }))
         .await;
     settle().await;
-    let taken = fs::symlink_metadata(node.socket(GPU)).unwrap();
-    // The newer one shuts down, and the older one takes over: it must register with the kubelet.
+    let foreign = fs::symlink_metadata(node.socket(GPU)).unwrap();
+    // When the newer daemon shuts down, the older one creates its socket again and must register it.
     drop(other);
     fs::remove_file(node.socket(GPU)).unwrap();
     node.wait_for_event(|event| matches!(event, PluginEvent::Registered { .. }))
         .await;
-    let ours = fs::symlink_metadata(node.socket(GPU)).unwrap();
-    assert!(ours.ino() != taken.ino() || ours.created().unwrap() != taken.created().unwrap());
+    let recreated = fs::symlink_metadata(node.socket(GPU)).unwrap();
+    assert!(
+        recreated.ino() != foreign.ino()
+            || recreated.created().unwrap() != foreign.created().unwrap()
+    );
     assert_eq!(node.kubelet.seen().registrations_in(1, GPU), 2);
 }
 
@@ -104,33 +118,39 @@ async fn other_file_at_the_path_is_kept() {
     let mut node = Node::without_folder();
     fs::create_dir(&node.folder).unwrap();
     fs::write(node.socket(GPU), "notes").unwrap();
-    let heard = node
+    let event = node
         .wait_for_event(|event| matches!(event, PluginEvent::NotBound { .. }))
         .await;
-    let PluginEvent::NotBound { error: why, .. } = heard else {
-        unreachable!("it was found to be one")
+    let PluginEvent::NotBound { error, .. } = event else {
+        unreachable!("only NotBound matches")
     };
-    assert!(why.contains("gpuc-nvidia.com_gpu.sock"), "{why}");
+    assert!(error.contains("gpuc-nvidia.com_gpu.sock"), "{error}");
     assert_eq!(fs::read_to_string(node.socket(GPU)).unwrap(), "notes");
     fs::remove_file(node.socket(GPU)).unwrap();
     node.kubelet.start().await;
-    node.kubelet.met(GPU).await;
+    node.kubelet.wait_for_registration(GPU).await;
 }
 
 #[tokio::test]
 async fn shutdown_removes_sockets() {
     let node = Node::running().await;
-    node.modify_state(|state| state.advertised_resources.push(offer(SLICE, 7)));
-    node.kubelet.met(SLICE).await;
-    assert!(node.socket(GPU).exists() && node.socket(SLICE).exists());
-    let (gpu, slice) = (node.socket(GPU), node.socket(SLICE));
+    node.modify_state(|state| {
+        state
+            .advertised_resources
+            .push(advertised_resource(MIG_DEVICE, 7));
+    });
+    node.kubelet.wait_for_registration(MIG_DEVICE).await;
+    assert!(node.socket(GPU).exists() && node.socket(MIG_DEVICE).exists());
+    let (gpu, slice) = (node.socket(GPU), node.socket(MIG_DEVICE));
     let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
-    stopped.expect("it hangs").unwrap();
+    stopped.expect("the plugins end").unwrap();
     assert!(!gpu.exists() && !slice.exists());
     let ended = |seen: &crate::simulated_kubelet::Seen| {
-        seen.resource(GPU).ended == 1 && seen.resource(SLICE).ended == 1
+        seen.resource(GPU).ended == 1 && seen.resource(MIG_DEVICE).ended == 1
     };
-    node.kubelet.until("both lists ended", ended).await;
+    node.kubelet
+        .wait_until("the end of both lists", ended)
+        .await;
 }
 
 #[tokio::test]
@@ -138,7 +158,7 @@ async fn hanging_clients_do_not_delay_shutdown() {
     let node = Node::running().await;
     let stream = tokio::net::UnixStream::connect(node.socket(GPU)).await;
     let stopped = tokio::time::timeout(Duration::from_secs(2), node.plugins.stop()).await;
-    stopped.expect("it hangs").unwrap();
+    stopped.expect("the plugins end").unwrap();
     drop(stream);
 }
 
@@ -147,13 +167,13 @@ async fn drop_removes_sockets() {
     let node = Node::running().await;
     let socket = node.socket(GPU);
     drop(node.plugins);
-    let gone = async {
+    let removed = async {
         while socket.exists() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     };
-    let gone = tokio::time::timeout(Duration::from_secs(2), gone).await;
-    gone.expect("it stays");
+    let removed = tokio::time::timeout(Duration::from_secs(2), removed).await;
+    removed.expect("the socket is removed");
 }
 
 #[tokio::test]
@@ -161,6 +181,6 @@ async fn closed_state_channel_ends_plugins() {
     let mut node = Node::running().await;
     drop(node.state);
     let ended = tokio::time::timeout(Duration::from_secs(2), node.plugins.wait_until_ended()).await;
-    ended.expect("it hangs").unwrap();
-    assert!(node.above.path().exists());
+    ended.expect("the plugins end").unwrap();
+    assert!(node.parent.path().exists());
 }

@@ -1,4 +1,4 @@
-//! An exporter of metrics with a driver that measures, and that can hang.
+//! A metrics exporter with a fake driver that can hang.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,15 +15,15 @@ use gpuc_schema::node_config::NodeSharing;
 use tokio::sync::watch;
 
 use crate::exposition::{Exposition, parse};
-use crate::machine::{lost_gpu_error, nvml_error, slice_uuid, state, uuid};
+use crate::machine::{lost_gpu_error, mig_device_uuid, nvml_error, state, uuid};
 
-/// A driver that measures, but not the GPUs that it hangs at.
+/// A driver that reports samples. Calls for the GPUs in `hangs_at` hang.
 #[derive(Default)]
 pub(crate) struct FakeMeter {
     pub(super) hangs_at: Mutex<Vec<u32>>,
     pub(super) released: Condvar,
     pub(super) slices: bool,
-    /// Whether it measures the values of optional alerts.
+    /// Whether samples have the values that only some alerts use.
     pub(super) has_all_sensors: bool,
     pub(super) call_count: AtomicUsize,
 }
@@ -68,13 +68,13 @@ impl Nvml for FakeMeter {
         if index == 7 {
             return Err(lost_gpu_error());
         }
-        let slices = (7..14).map(|gi| (slice_uuid(index, gi), 100 * u64::from(gi), 9_000));
-        let thorough = self.has_all_sensors;
+        let slices = (7..14).map(|gi| (mig_device_uuid(index, gi), 100 * u64::from(gi), 9_000));
+        let has_all = self.has_all_sensors;
         Ok(Sample {
-            sm_clock: thorough.then_some(1_980),
-            pcie_replays: thorough.then_some(3),
-            double_bit_errors: thorough.then_some(0),
-            uncorrectable_remapped_rows: thorough.then_some(0),
+            sm_clock: has_all.then_some(1_980),
+            pcie_replays: has_all.then_some(3),
+            double_bit_errors: has_all.then_some(0),
+            uncorrectable_remapped_rows: has_all.then_some(0),
             temperature: Some(40 + index),
             power: Some(100.5),
             energy: Some(9_007_199_254_740_993),
@@ -88,7 +88,7 @@ impl Nvml for FakeMeter {
     }
 }
 
-/// A made-up node with everything that is measured on it.
+/// An exporter with its fake driver and the plugin's metrics.
 pub(super) struct TestExporter {
     pub(super) exporter: Exporter,
     pub(super) plugin: PluginMetrics,

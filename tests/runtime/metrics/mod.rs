@@ -1,4 +1,4 @@
-//! The page of metrics: that it can be read, that its numbers are right, and that a driver that hangs does not hang it.
+//! The metrics page: its format, its values, and a hanging driver.
 
 mod exporter;
 
@@ -18,7 +18,8 @@ pub(crate) use exporter::{FakeMeter, exporter};
 
 use crate::exposition::parse;
 use crate::machine::{
-    inventory, lost_gpu_error, mig, slice_uuid, state, time_slicing, uuid, with_unresponsive_gpu,
+    inventory, lost_gpu_error, mig, mig_device_uuid, state, time_slicing, uuid,
+    with_unresponsive_gpu,
 };
 
 fn pod(name: &str, ids: &[String]) -> PodDevices {
@@ -49,59 +50,59 @@ fn xid(gpu: u32, xid: u64) -> HealthEvent {
 #[tokio::test]
 async fn formats_have_the_same_values() {
     let machine = inventory(8, false);
-    let bench = TestExporter::new(
+    let test = TestExporter::new(
         &machine,
         &NodeSharing::Exclusive,
         vec![pod("a", &[uuid(0)])],
     );
-    let plugin = &bench.plugin;
+    let plugin = &test.plugin;
     plugin.count_registration("nvidia.com/gpu");
     plugin.record_allocation("nvidia.com/gpu", Duration::from_micros(70));
-    plugin.record_refusal("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.record_refusal("nvidia.com/gpu", "unhealthy", Duration::from_micros(20));
     plugin.record_health_event(&machine, &xid(3, 79));
     plugin.set_config_hash("0123abcd");
-    // The first scrape fills what counts scrapes.
-    bench.read().await;
-    let open = bench
+    // The first scrape sets the metrics about scrapes.
+    test.read().await;
+    let open = test
         .exporter
         .scrape(Some("application/openmetrics-text;version=1.0.0,*/*;q=0.1"))
         .await;
     let kind = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     assert_eq!(open.content_type, kind);
     let open = parse(&open.text, true);
-    let own = bench.read().await;
-    let missed = |(name, _): &(String, _)| {
+    let text = test.read().await;
+    let is_constant = |(name, _): &(String, _)| {
         !name.starts_with("gpuc_missed") && !name.starts_with("gpuc_nvml")
     };
     let open: Vec<_> = open
         .series
         .into_iter()
-        .filter(|(it, _)| missed(it))
+        .filter(|(it, _)| is_constant(it))
         .collect();
-    let own: Vec<_> = own
+    let text: Vec<_> = text
         .series
         .into_iter()
-        .filter(|(it, _)| missed(it))
+        .filter(|(it, _)| is_constant(it))
         .collect();
-    assert_eq!(open, own);
-    assert!(own.len() > 80);
+    assert_eq!(open, text);
+    assert!(text.len() > 80);
 }
 
 #[tokio::test]
 async fn gpu_metrics_have_dcgm_names() {
     let machine = inventory(8, false);
-    let bench = TestExporter::new(
+    let test = TestExporter::new(
         &machine,
         &NodeSharing::Exclusive,
         vec![pod("a", &[uuid(2)])],
     );
-    let page = bench.read().await;
+    let page = test.read().await;
     let temperatures = page.all_series("DCGM_FI_DEV_GPU_TEMP");
-    assert_eq!(temperatures.len(), 7, "the eighth is lost");
+    assert_eq!(temperatures.len(), 7, "the eighth GPU is lost");
     let (labels, number) = temperatures
         .iter()
         .find(|(labels, _)| labels["gpu"] == "2")
-        .expect("it is measured");
+        .expect("GPU 2 has a series");
     assert!((number - 42.0).abs() < 1e-9);
     let expected = [
         ("DCGM_FI_DRIVER_VERSION", "570.86.15"),
@@ -120,12 +121,18 @@ async fn gpu_metrics_have_dcgm_names() {
     let types = &page.types;
     assert_eq!(types["DCGM_FI_DEV_TOTAL_ENERGY_CONSUMPTION"], "counter");
     assert_eq!(types["DCGM_FI_DEV_POWER_USAGE"], "gauge");
-    assert!(!types.contains_key("DCGM_FI_DEV_SM_CLOCK"), "not measured");
-    let text = bench.exporter.scrape(None).await.text;
-    assert!(text.contains(" 9007199254740993\n"), "no digit is lost");
+    assert!(
+        !types.contains_key("DCGM_FI_DEV_SM_CLOCK"),
+        "the driver does not report the clock"
+    );
+    let text = test.exporter.scrape(None).await.text;
+    assert!(
+        text.contains(" 9007199254740993\n"),
+        "the number has all digits"
+    );
 }
 
-/// What the compiler's rules count on, by name and type.
+/// The compiler's rules depend on the names and types of these metrics.
 #[tokio::test]
 async fn metrics_of_alerts_are_exported() {
     use gpuc_compile::lower::monitoring::metrics;
@@ -142,9 +149,10 @@ async fn metrics_of_alerts_are_exported() {
     );
     let (exporter, _state) = exporter(node, pods, meter, PluginMetrics::default());
     let page = parse(&exporter.scrape(None).await.text, false);
-    let of_runtime = metrics::METRICS.iter();
-    let of_runtime = of_runtime.filter(|it| it.exporters.contains(&metrics::Exporter::Runtime));
-    for metric in of_runtime {
+    let runtime_metrics = metrics::METRICS.iter();
+    let runtime_metrics =
+        runtime_metrics.filter(|it| it.exporters.contains(&metrics::Exporter::Runtime));
+    for metric in runtime_metrics {
         let kind = page.types.get(metric.name).map(String::as_str);
         assert_eq!(kind, Some(metric.kind.as_str()), "{}", metric.name);
     }
@@ -153,33 +161,31 @@ async fn metrics_of_alerts_are_exported() {
 #[tokio::test]
 async fn last_xid_is_kept() {
     let machine = inventory(8, false);
-    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
-    let well = bench.read().await;
+    let test = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let healthy = test.read().await;
     let name = "DCGM_FI_DEV_XID_ERRORS";
-    let none = [("gpu", "3"), ("err_code", "0"), ("err_msg", "No Error")];
-    assert_eq!(well.values_with_labels(name, &none), [0.0]);
+    let no_error = [("gpu", "3"), ("err_code", "0"), ("err_msg", "No Error")];
+    assert_eq!(healthy.values_with_labels(name, &no_error), [0.0]);
     for number in [48, 79, 79] {
-        bench.plugin.record_health_event(&machine, &xid(3, number));
+        test.plugin.record_health_event(&machine, &xid(3, number));
     }
     for _ in 0..2 {
-        let page = bench.read().await;
+        let page = test.read().await;
         assert_eq!(
             page.values_with_labels(name, &[("gpu", "3"), ("err_code", "79")]),
             [79.0]
         );
         assert_eq!(page.values_with_labels(name, &[("gpu", "3")]).len(), 1);
-        let counted = [("gpu", uuid(3)), ("xid", "79".to_owned())];
-        let counted = counted
-            .each_ref()
-            .map(|(key, value)| (*key, value.as_str()));
+        let labels = [("gpu", uuid(3)), ("xid", "79".to_owned())];
+        let labels = labels.each_ref().map(|(key, value)| (*key, value.as_str()));
         assert_eq!(
-            page.values_with_labels("gpuc_xid_errors_total", &counted),
+            page.values_with_labels("gpuc_xid_errors_total", &labels),
             [2.0]
         );
     }
 }
 
-/// dcgm-exporter names one of them, or repeats the number for each.
+/// dcgm-exporter names one of the containers, or repeats the value for each.
 #[tokio::test]
 async fn shared_gpu_has_one_series() {
     let machine = inventory(2, false);
@@ -187,68 +193,68 @@ async fn shared_gpu_has_one_series() {
     let pods = vec![
         pod("a", &[replica(0, 0), replica(0, 1)]),
         pod("b", &[replica(0, 2)]),
-        pod("c", &[replica(1, 3), "GPU-of-another-time".into()]),
+        pod("c", &[replica(1, 3), "GPU-unknown".into()]),
     ];
-    let bench = TestExporter::new(&machine, &time_slicing(10), pods);
-    let page = bench.read().await;
+    let test = TestExporter::new(&machine, &time_slicing(10), pods);
+    let page = test.read().await;
     let power = page.all_series("DCGM_FI_DEV_POWER_USAGE");
     assert_eq!(power.len(), 2);
-    assert!(!power[0].0.contains_key("pod"), "two use it");
+    assert!(!power[0].0.contains_key("pod"), "two pods share the GPU");
     assert_eq!(power[1].0["pod"], "c");
     let shares = |pod| page.values_with_labels("gpuc_container_shares", &[("pod", pod)]);
     assert_eq!(shares("a"), [2.0]);
     assert_eq!(shares("b"), [1.0]);
     assert_eq!(shares("c"), [1.0]);
-    let sick = [("resource", "nvidia.com/gpu"), ("health", "unhealthy")];
-    assert_eq!(page.values_with_labels("gpuc_devices", &sick), [10.0]);
-    let sound = [("resource", "nvidia.com/gpu"), ("health", "healthy")];
-    assert_eq!(page.values_with_labels("gpuc_devices", &sound), [10.0]);
+    let unhealthy = [("resource", "nvidia.com/gpu"), ("health", "unhealthy")];
+    assert_eq!(page.values_with_labels("gpuc_devices", &unhealthy), [10.0]);
+    let healthy = [("resource", "nvidia.com/gpu"), ("health", "healthy")];
+    assert_eq!(page.values_with_labels("gpuc_devices", &healthy), [10.0]);
 }
 
 #[tokio::test]
 async fn mig_devices_have_memory_metrics() {
     let machine = inventory(2, true);
-    let bench = TestExporter::new(&machine, &mig(), vec![pod("a", &[slice_uuid(0, 8)])]);
-    let page = bench.read().await;
+    let test = TestExporter::new(&machine, &mig(), vec![pod("a", &[mig_device_uuid(0, 8)])]);
+    let page = test.read().await;
     let used = page.all_series("DCGM_FI_DEV_FB_USED");
     assert_eq!(used.len(), 14);
     let sum: f64 = used.iter().map(|(_, number)| number).sum();
     assert!((sum - 2.0 * 7_000.0).abs() < 1e-9, "{sum}");
-    let wanted = [
+    let labels = [
         ("GPU_I_PROFILE", "1g.10gb"),
         ("GPU_I_ID", "8"),
         ("UUID", &uuid(0)),
         ("pod", "a"),
     ];
     assert_eq!(
-        page.values_with_labels("DCGM_FI_DEV_FB_USED", &wanted),
+        page.values_with_labels("DCGM_FI_DEV_FB_USED", &labels),
         [800.0]
     );
     assert_eq!(page.all_series("DCGM_FI_DEV_POWER_USAGE").len(), 2);
     let attributed = page.values_with_labels("DCGM_FI_DEV_POWER_USAGE", &[("pod", "a")]);
-    assert_eq!(attributed, [0.0; 0], "it has a seventh of it");
+    assert_eq!(attributed, [0.0; 0], "the pod has a seventh of the GPU");
 }
 
 #[tokio::test]
 async fn unresponsive_gpus_are_not_measured() {
     let machine = with_unresponsive_gpu(&inventory(4, false), 2);
-    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
-    let page = bench.read().await;
+    let test = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let page = test.read().await;
     assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 3);
     assert_eq!(page.all_series("DCGM_FI_DEV_XID_ERRORS").len(), 4);
-    assert_eq!(bench.meter.call_count.load(Ordering::SeqCst), 3);
+    assert_eq!(test.meter.call_count.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
 async fn dcgm_exporter_disables_measurement() {
     let machine = inventory(4, false);
-    let mut quiet = state(&machine, &NodeSharing::Exclusive, BTreeMap::new());
-    let mut config = (*quiet.config).clone();
+    let mut node = state(&machine, &NodeSharing::Exclusive, BTreeMap::new());
+    let mut config = (*node.config).clone();
     config.metrics.gpus = false;
-    quiet.config = Arc::new(config);
+    node.config = Arc::new(config);
     let meter = Arc::new(FakeMeter::default());
     let (exporter, _state) = exporter(
-        quiet,
+        node,
         Vec::new(),
         Arc::clone(&meter),
         PluginMetrics::default(),
@@ -258,60 +264,60 @@ async fn dcgm_exporter_disables_measurement() {
     assert_eq!(meter.call_count.load(Ordering::SeqCst), 0);
 }
 
-/// The limit of a round is a second here.
+/// The time limit of a measurement is one second.
 #[tokio::test]
 async fn hanging_gpu_loses_only_its_samples() {
-    let bench = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
-    bench.meter.hang(&[2]);
+    let test = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+    test.meter.hang(&[2]);
     let start = Instant::now();
-    let page = bench.read().await;
-    assert!(start.elapsed() < Duration::from_secs(5), "it hangs");
+    let page = test.read().await;
+    assert!(start.elapsed() < Duration::from_secs(5), "the scrape hangs");
     assert_eq!(
         page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
         2,
-        "those before it"
+        "the GPUs before the hanging one"
     );
     let late = uuid(2);
     let late = [("gpu", late.as_str()), ("reason", "late")];
     tokio::time::sleep(Duration::from_millis(400)).await;
-    let page = bench.read().await;
+    let page = test.read().await;
     assert_eq!(
         page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
         3,
-        "all others"
+        "all GPUs except the hanging one"
     );
     assert_eq!(
         page.values_with_labels("gpuc_missed_samples_total", &late),
         [2.0]
     );
-    let asked = bench.meter.call_count.load(Ordering::SeqCst);
+    let calls = test.meter.call_count.load(Ordering::SeqCst);
     for _ in 0..3 {
         tokio::time::sleep(Duration::from_millis(400)).await;
-        bench.read().await;
+        test.read().await;
     }
-    let more = bench.meter.call_count.load(Ordering::SeqCst) - asked;
-    assert_eq!(more, 9, "the one that hangs is not asked again");
-    bench.meter.hang(&[]);
+    let more_calls = test.meter.call_count.load(Ordering::SeqCst) - calls;
+    assert_eq!(more_calls, 9, "the hanging GPU is not queried again");
+    test.meter.hang(&[]);
     tokio::time::sleep(Duration::from_millis(400)).await;
-    let page = bench.read().await;
+    let page = test.read().await;
     assert_eq!(
         page.all_series("DCGM_FI_DEV_GPU_TEMP").len(),
         4,
-        "it is back"
+        "the GPU responds again"
     );
 }
 
 #[tokio::test]
 async fn concurrent_scrapes_share_a_measurement() {
-    let bench = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
-    bench.meter.hang(&[3]);
-    let (one, other, third) = tokio::join!(bench.read(), bench.read(), bench.read());
-    for page in [one, other, third] {
+    let test = TestExporter::new(&inventory(4, false), &NodeSharing::Exclusive, Vec::new());
+    test.meter.hang(&[3]);
+    let (first, second, third) = tokio::join!(test.read(), test.read(), test.read());
+    for page in [first, second, third] {
         assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 3);
     }
-    assert_eq!(bench.meter.call_count.load(Ordering::SeqCst), 4);
-    assert!((bench.read().await.single_value("gpuc_missed_samples_total") - 1.0).abs() < 1e-9);
-    bench.meter.hang(&[]);
+    assert_eq!(test.meter.call_count.load(Ordering::SeqCst), 4);
+    assert!((test.read().await.single_value("gpuc_missed_samples_total") - 1.0).abs() < 1e-9);
+    test.meter.hang(&[]);
 }
 
 #[tokio::test]
@@ -332,19 +338,19 @@ async fn hanging_kubelet_does_not_delay_scrapes() {
     let exporter = Exporter::start(sources, PluginMetrics::default(), second, second);
     let start = Instant::now();
     let page = parse(&exporter.scrape(None).await.text, false);
-    assert!(start.elapsed() < Duration::from_secs(8), "it hangs");
+    assert!(start.elapsed() < Duration::from_secs(8), "the scrape hangs");
     assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 1);
 }
 
 #[tokio::test]
 async fn daemon_counters_are_exported() {
     let machine = inventory(8, false);
-    let bench = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
-    let plugin = &bench.plugin;
+    let test = TestExporter::new(&machine, &NodeSharing::Exclusive, Vec::new());
+    let plugin = &test.plugin;
     plugin.count_registration_failure("nvidia.com/gpu");
     plugin.record_allocation("nvidia.com/gpu", Duration::from_micros(70));
     plugin.record_allocation("nvidia.com/gpu", Duration::from_secs(5));
-    plugin.record_refusal("nvidia.com/gpu", "unwell", Duration::from_micros(20));
+    plugin.record_refusal("nvidia.com/gpu", "unhealthy", Duration::from_micros(20));
     plugin.record_preferred_allocation(Duration::from_micros(10));
     plugin.count_rescan(true);
     plugin.count_rescan(false);
@@ -361,9 +367,9 @@ async fn daemon_counters_are_exported() {
         recovered: vec![uuid(2)],
         ..Reaction::default()
     };
-    let unwatched = [(6, "refused".to_owned())].into();
+    let unwatched = [(6, "rejected".to_owned())].into();
     plugin.record_reaction(&reaction, &Monitoring::Up { unwatched });
-    let page = bench.read().await;
+    let page = test.read().await;
     let numbers = [
         ("gpuc_registration_failures_total", 1.0),
         ("gpuc_allocations_total", 2.0),
@@ -389,7 +395,7 @@ async fn daemon_counters_are_exported() {
         [1.0]
     );
     let to = |to| page.values_with_labels("gpuc_health_transitions_total", &[("to", to)]);
-    assert_eq!((to("unwell"), to("well")), (vec![1.0], vec![1.0]));
+    assert_eq!((to("unhealthy"), to("healthy")), (vec![1.0], vec![1.0]));
     let buckets = page.all_series("gpuc_allocate_duration_seconds_bucket");
     let below = |bound| buckets.iter().find(|(labels, _)| labels["le"] == bound);
     assert_eq!(below("0.00005").map(|it| it.1), Some(1.0));

@@ -1,4 +1,4 @@
-//! What happens to GPUs.
+//! Events of the driver.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::fake_driver::FakeDriver;
 
 fn next_event(watch: &mut dyn Watch) -> Option<NvmlEvent> {
     let event = watch.next(Duration::from_secs(5));
-    event.expect("a wait that no event ends is no error")
+    event.expect("a wait without an event is not an error")
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn all_kinds_of_events_are_received() {
     assert_eq!(watch.next(Duration::from_millis(20)), Ok(None));
 }
 
-/// The daemon waits on a thread of its own, and asks meanwhile.
+/// The daemon waits in a separate thread and calls the driver meanwhile.
 #[test]
 fn event_ends_a_wait() {
     let mut driver = FakeDriver::new(H100);
@@ -97,10 +97,10 @@ fn only_supported_events_are_registered() {
     assert_eq!(kinds, expected);
     driver.event("0 mig");
     driver.event("0 xid 48");
-    let told = next_event(&mut *watch).map(|event| event.kind);
+    let received = next_event(&mut *watch).map(|event| event.kind);
     let xid = NvmlEventKind::Xid {
         xid: 48,
         instance: None,
     };
-    assert_eq!(told, Some(xid), "it was never asked for changes of MIG");
+    assert_eq!(received, Some(xid), "MIG changes are not registered");
 }

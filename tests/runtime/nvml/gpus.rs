@@ -1,4 +1,4 @@
-//! What GPUs and MIG devices are, one by one.
+//! The properties of GPUs and MIG devices.
 
 use gpuc_runtime::nvml::{Clique, Engines, GpuInfo, MigDeviceInfo, MigMode, Nvml, NvmlErrorKind};
 
@@ -44,7 +44,7 @@ fn full_gpu_is_read() {
     };
     assert_eq!(real.gpu(1), Ok(gpu));
     assert_eq!(real.gpu(0).unwrap().clique, None);
-    // Some drivers fail where MIG mode is off.
+    // Some drivers return an error if MIG mode is off.
     assert_eq!(driver.calls("nvmlDeviceGetMaxMigDeviceCount"), 0);
 }
 
@@ -59,7 +59,10 @@ fn unsupported_properties_are_left_out() {
     let gpu = driver.open().unwrap().gpu(0).unwrap();
     assert_eq!(gpu.memory_bytes, None);
     assert_eq!(gpu.mig, None);
-    assert_eq!(gpu.clique, None, "the fabric manager is not done");
+    assert_eq!(
+        gpu.clique, None,
+        "the registration with the fabric is not complete"
+    );
     assert_eq!(gpu.compute_capability, (8, 9));
 }
 
@@ -108,7 +111,7 @@ fn mig_devices_are_read() {
     assert_eq!(gpu.slices[1], slice);
 }
 
-/// Only a privileged process may ask where instances lie, and old drivers do not name profiles.
+/// The driver reports placements to privileged processes only. Old drivers report no profiles.
 #[test]
 fn mig_devices_are_read_without_attributes() {
     let driver = FakeDriver::new(
@@ -149,19 +152,19 @@ fn lost_gpu_does_not_affect_others() {
     driver.set("gpu.3.lost", "1");
     assert_eq!(real.gpu_count(), Ok(8));
     for index in 0..8 {
-        let answers = [
+        let results = [
             real.gpu(index).map(|_| ()),
             real.condition(index).map(|_| ()),
             real.sample(index).map(|_| ()),
             real.link(index, (index + 4) % 8).map(|_| ()),
         ];
-        for (question, answer) in answers.into_iter().enumerate() {
-            if index == 3 || (index == 7 && question == 3) {
-                let error = answer.unwrap_err();
+        for (call, result) in results.into_iter().enumerate() {
+            if index == 3 || (index == 7 && call == 3) {
+                let error = result.unwrap_err();
                 assert_eq!(error.kind, NvmlErrorKind::GpuLost, "{error}");
                 assert!(error.message.starts_with("GPU 3: "), "{error}");
             } else {
-                assert_eq!(answer, Ok(()), "question {question} to GPU {index}");
+                assert_eq!(result, Ok(()), "call {call} of GPU {index}");
             }
         }
     }
@@ -169,7 +172,7 @@ fn lost_gpu_does_not_affect_others() {
     let unwatched: Vec<_> = watch.unwatched().iter().map(|(gpu, _)| *gpu).collect();
     assert_eq!(unwatched, [3]);
     driver.set("gpu.3.lost", "0");
-    assert!(real.gpu(3).is_ok(), "it is back");
+    assert!(real.gpu(3).is_ok(), "the GPU responds again");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! How GPUs are joined.
+//! The connections between GPUs.
 
 use gpuc_runtime::nvml::{CommonAncestor, Link, Nvml};
 
@@ -31,7 +31,7 @@ fn direct_links_are_counted() {
     assert_eq!(
         real.link(0, 1),
         link(CommonAncestor::Switch, 1),
-        "read again with the GPU"
+        "links are read again when the GPU is"
     );
 }
 
@@ -63,7 +63,7 @@ fn gpus_without_nvlink_have_a_common_ancestor() {
     }
 }
 
-/// Sixteen GPUs have 120 pairs with 36 links each; asked one by one that would be ten thousand questions.
+/// Sixteen GPUs have 120 pairs, so that calls for each pair and link would be thousands.
 #[test]
 fn links_are_read_once_per_gpu() {
     let switches = "switch ".repeat(18);

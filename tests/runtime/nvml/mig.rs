@@ -36,7 +36,7 @@ fn gpu_is_partitioned_and_restored() {
             id: large,
             profile: "3g.40gb".to_owned(),
             slices: 3,
-            place: (0, 4),
+            placement: (0, 4),
             compute: vec![
                 ComputeInstance { id: 0, slices: 2 },
                 ComputeInstance { id: 1, slices: 1 },
@@ -46,7 +46,7 @@ fn gpu_is_partitioned_and_restored() {
             id: small,
             profile: "1g.10gb".to_owned(),
             slices: 1,
-            place: (6, 1),
+            placement: (6, 1),
             compute: vec![ComputeInstance { id: 0, slices: 1 }],
         },
     ];
@@ -54,23 +54,23 @@ fn gpu_is_partitioned_and_restored() {
     assert_eq!(real.gpu(1).unwrap().slices.len(), 3);
     assert_eq!(real.gpu(0).unwrap().slices, []);
 
-    let refused = real.create_gpu_instance(1, "4g.40gb", (4, 4)).unwrap_err();
-    assert!(refused.message.starts_with("GPU 1"), "{refused}");
+    let overlap = real.create_gpu_instance(1, "4g.40gb", (4, 4)).unwrap_err();
+    assert!(overlap.message.starts_with("GPU 1"), "{overlap}");
     let unknown = real.create_gpu_instance(1, "1g.5gb", (0, 1)).unwrap_err();
     assert!(
         unknown.message.contains("`1g.5gb`; available: 1g.10gb"),
         "{unknown}"
     );
-    let full = real.destroy_gpu_instance(1, small).unwrap_err();
-    assert_eq!(full.kind, NvmlErrorKind::InUse);
+    let not_empty = real.destroy_gpu_instance(1, small).unwrap_err();
+    assert_eq!(not_empty.kind, NvmlErrorKind::InUse);
 
-    // Another process finds the layout; a reboot ends it.
-    let again = FakeDriver::open(&driver).unwrap();
-    assert_eq!(again.gpu_instances(1).unwrap(), instances);
+    // Another process sees the same instances. A reboot deletes them.
+    let other_process = FakeDriver::open(&driver).unwrap();
+    assert_eq!(other_process.gpu_instances(1).unwrap(), instances);
     driver.set("gpu.1.processes", "2");
     assert_eq!(real.process_count(1), Ok(2));
-    let used = real.destroy_compute_instance(1, small, 0).unwrap_err();
-    assert_eq!(used.kind, NvmlErrorKind::InUse);
+    let in_use = real.destroy_compute_instance(1, small, 0).unwrap_err();
+    assert_eq!(in_use.kind, NvmlErrorKind::InUse);
     driver.set("gpu.1.processes", "0");
     real.destroy_compute_instance(1, small, 0).unwrap();
     real.destroy_gpu_instance(1, small).unwrap();
@@ -93,12 +93,12 @@ fn gpu_is_partitioned_and_restored() {
 fn pending_reset_is_reported() {
     let driver = FakeDriver::new("gpus = 1\ngpu.model = a100-sxm4-40gb\ngpu.mig_needs_reset = 1");
     let real = driver.open().unwrap();
-    let waits = MigMode {
+    let pending = MigMode {
         enabled: false,
         pending: true,
     };
-    assert_eq!(real.set_mig_mode(0, true), Ok(waits));
-    assert_eq!(real.gpu(0).unwrap().mig, Some(waits));
+    assert_eq!(real.set_mig_mode(0, true), Ok(pending));
+    assert_eq!(real.gpu(0).unwrap().mig, Some(pending));
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn partitioning_requires_permission_and_support() {
     assert_eq!(kind(1), NvmlErrorKind::NoPermission);
 }
 
-/// All kinds of processes count, the way that a real driver says how many there are.
+/// The driver lists compute, graphics and MPS processes separately.
 #[test]
 fn all_processes_are_counted() {
     let driver = FakeDriver::new(

@@ -1,4 +1,4 @@
-//! The daemon's way to the driver, dlopen and all: through a libnvidia-ml that is a file's word for a machine.
+//! The daemon's calls of the driver through dlopen, with a fake libnvidia-ml whose machine a file describes.
 
 mod events;
 mod gpus;
@@ -7,5 +7,5 @@ mod mig;
 mod open;
 mod samples;
 
-/// A machine that most tests are content with.
+/// The machine of most tests.
 const H100: &str = "gpus = 8\ngpu.model = h100-sxm5-80gb\n";

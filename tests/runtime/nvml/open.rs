@@ -1,4 +1,4 @@
-//! Finding the library, and initialising it once.
+//! Opening and initialising the library.
 
 use std::path::Path;
 use std::process::Command;
@@ -20,7 +20,11 @@ fn library_is_initialised_once() {
     assert_eq!(watch.unwatched(), []);
     assert_eq!(driver.calls("nvmlInit_v2"), 1);
     drop(real);
-    assert_eq!(driver.calls("nvmlShutdown"), 0, "a subscription holds it");
+    assert_eq!(
+        driver.calls("nvmlShutdown"),
+        0,
+        "the subscription uses the library"
+    );
     drop(watch);
     assert_eq!(driver.calls("nvmlEventSetFree"), 1);
     assert_eq!(driver.calls("nvmlShutdown"), 1);
@@ -38,10 +42,11 @@ fn late_driver_is_opened() {
 }
 
 #[test]
-fn missing_library_is_named() {
+fn missing_library_path_is_in_the_error() {
     let folder = tempfile::tempdir().unwrap();
-    let error = Real::open(folder.path()).err().expect("nothing is there");
-    // A machine with NVIDIA's driver has the library where the system looks.
+    let error = Real::open(folder.path())
+        .err()
+        .expect("the folder is empty");
     assert_eq!(error.kind, NvmlErrorKind::NoLibrary);
     let path = folder.path().display().to_string();
     assert!(error.message.contains(&path), "{error}");
@@ -49,9 +54,9 @@ fn missing_library_is_named() {
     assert!(Path::new(&path).exists());
 }
 
-/// The test runs itself as a program with the state file in its environment.
+/// The test runs itself as a child process with the state file in its environment.
 #[test]
-fn a_file_elsewhere_describes_the_machine() {
+fn environment_selects_the_state_file() {
     const ROOT: &str = "GPUC_TEST_DRIVER_ROOT";
     if let Some(root) = std::env::var_os(ROOT) {
         let real = Real::open(Path::new(&root)).unwrap();
@@ -59,25 +64,22 @@ fn a_file_elsewhere_describes_the_machine() {
         return;
     }
     let driver = FakeDriver::new("gpus = 8");
-    let elsewhere = driver.root().join("elsewhere");
-    std::fs::write(&elsewhere, "gpus = 3 # not eight").unwrap();
+    let state_file = driver.root().join("other.state");
+    std::fs::write(&state_file, "gpus = 3 # not eight").unwrap();
     let child = Command::new(std::env::current_exe().unwrap())
-        .args([
-            "--exact",
-            "nvml::open::a_file_elsewhere_describes_the_machine",
-        ])
-        .env("GPUC_FAKE_NVML", &elsewhere)
+        .args(["--exact", "nvml::open::environment_selects_the_state_file"])
+        .env("GPUC_FAKE_NVML", &state_file)
         .env(ROOT, driver.root())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout);
-    assert!(child.status.success(), "{said}");
-    assert!(said.contains("1 passed"), "{said}");
+    let output = String::from_utf8_lossy(&child.stdout);
+    assert!(child.status.success(), "{output}");
+    assert!(output.contains("1 passed"), "{output}");
 }
 
 #[test]
 fn tegra_boards_are_unsupported() {
-    for (name, served) in [
+    for (name, is_supported) in [
         ("Orin (nvgpu)", false),
         ("NVIDIA Thor", false),
         ("NVIDIA L4", true),
@@ -85,13 +87,13 @@ fn tegra_boards_are_unsupported() {
         let driver = FakeDriver::new(&format!("gpus = 1\ngpu.name = {name}"));
         let opened = driver.open();
         let kind = opened.as_ref().err().map(|error| error.kind);
-        assert_eq!(kind, (!served).then_some(NvmlErrorKind::Unsupported));
-        assert_eq!(driver.calls("nvmlShutdown"), usize::from(!served));
+        assert_eq!(kind, (!is_supported).then_some(NvmlErrorKind::Unsupported));
+        assert_eq!(driver.calls("nvmlShutdown"), usize::from(!is_supported));
     }
 }
 
 #[test]
-fn slow_drivers_are_awaited() {
+fn slow_driver_delays_calls() {
     let driver = FakeDriver::new("gpus = 1\nlatency_us.nvmlDeviceGetUUID = 60000");
     let real = driver.open().unwrap();
     let start = Instant::now();

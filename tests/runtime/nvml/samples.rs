@@ -1,4 +1,4 @@
-//! What GPUs are doing, and how well they are.
+//! Samples and conditions of GPUs.
 
 use gpuc_runtime::nvml::{Condition, Nvml, NvmlErrorKind, RecoveryAction, Sample};
 
@@ -9,11 +9,11 @@ use crate::fake_driver::FakeDriver;
 fn condition_follows_the_driver() {
     let mut driver = FakeDriver::new(H100);
     let real = driver.open().unwrap();
-    let well = Condition {
+    let healthy = Condition {
         action: Some(RecoveryAction::Nothing),
         remap_failed: false,
     };
-    assert_eq!(real.condition(2), Ok(well));
+    assert_eq!(real.condition(2), Ok(healthy));
     for (number, action) in [
         ("1", RecoveryAction::ResetGpu),
         ("2", RecoveryAction::RebootNode),
@@ -24,7 +24,7 @@ fn condition_follows_the_driver() {
     ] {
         driver.set("gpu.2.recovery_action", number);
         assert_eq!(real.condition(2).unwrap().action, Some(action));
-        assert_eq!(real.condition(1), Ok(well));
+        assert_eq!(real.condition(1), Ok(healthy));
     }
     driver.set("gpu.2.recovery_action", "none");
     driver.set("gpu.2.remapped", "1 2 0 1");
@@ -34,10 +34,10 @@ fn condition_follows_the_driver() {
     driver.set("gpu.2.remapped", "none");
     assert!(!real.condition(2).unwrap().remap_failed);
     driver.set("gpu.2.error.nvmlDeviceGetMemoryInfo_v2", "999");
-    assert!(real.condition(2).is_err(), "it does not know its memory");
+    assert!(real.condition(2).is_err(), "the memory is unknown");
     driver.set("gpu.1.error.nvmlDeviceGetUUID", "999");
-    assert!(real.condition(1).is_err(), "it does not know who it is");
-    assert_eq!(real.condition(0), Ok(well));
+    assert!(real.condition(1).is_err(), "the UUID is unknown");
+    assert_eq!(real.condition(0), Ok(healthy));
 }
 
 #[test]
@@ -107,7 +107,7 @@ fn sample_has_all_sensors() {
     assert_eq!(real.sample(0), Ok(Sample::default()));
 }
 
-/// A sensor that fails is one number less; a GPU that goes while it is asked is an error.
+/// A failed sensor is omitted. A GPU that is lost during the calls is an error.
 #[test]
 fn failed_sensor_is_left_out() {
     let mut driver = FakeDriver::new(H100);

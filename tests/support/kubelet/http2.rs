@@ -1,5 +1,5 @@
-//! As much of HTTP/2 as one gRPC call needs, with no opinion on `:authority`: what the kubelet's server takes and a
-//! Rust library refuses can be said and heard here.
+//! The parts of HTTP/2 that a gRPC call needs, without a check of `:authority`. The kubelet's server accepts values
+//! that Rust libraries reject.
 
 use std::io;
 
@@ -31,7 +31,7 @@ struct Frame {
     body: Vec<u8>,
 }
 
-/// Serves unary calls of one type, whatever their method, until the client leaves.
+/// Serves unary calls with one request type, for all methods, until the client disconnects.
 pub async fn serve<M: Message + Default, F: Future<Output = Result<(), String>>>(
     mut connection: UnixStream,
     answer: impl Fn(M) -> F,
@@ -55,40 +55,44 @@ pub async fn serve<M: Message + Default, F: Future<Output = Result<(), String>>>
         }
         let request = M::decode(message.get(5..).unwrap_or_default());
         message.clear();
-        let answered = match request {
+        let result = match request {
             Ok(request) => answer(request).await,
             Err(error) => Err(error.to_string()),
         };
         let mut headers = vec![0x88]; // :status 200
         literal(&mut headers, "content-type", "application/grpc");
-        if answered.is_ok() {
+        if result.is_ok() {
             let stream = frame.stream;
             write(&mut connection, HEADERS, END_HEADERS, stream, &headers).await?;
             write(&mut connection, DATA, 0, stream, &[0; 5]).await?;
             headers.clear();
         }
-        let (status, why) = match answered {
+        let (status, error) = match result {
             Ok(()) => ("0", String::new()),
-            Err(why) => ("2", why),
+            Err(error) => ("2", error),
         };
         literal(&mut headers, "grpc-status", status);
-        literal(&mut headers, "grpc-message", &why);
+        literal(&mut headers, "grpc-message", &error);
         let flags = END_HEADERS | END_STREAM;
         write(&mut connection, HEADERS, flags, frame.stream, &headers).await?;
     }
 }
 
-/// What became of a call.
+/// The result of a call.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Answer {
-    /// The server took it.
-    Taken,
-    /// The server reset the stream, with this error code.
+pub enum CallResult {
+    /// The server has responded.
+    Accepted,
+    /// The server has reset the stream with this error code.
     Reset(u32),
 }
 
 /// Calls a method with an empty message and this `:authority`.
-pub async fn call(mut connection: UnixStream, authority: &str, method: &str) -> io::Result<Answer> {
+pub async fn call(
+    mut connection: UnixStream,
+    authority: &str,
+    method: &str,
+) -> io::Result<CallResult> {
     connection.write_all(PREFACE).await?;
     write(&mut connection, SETTINGS, 0, 0, &[]).await?;
     let mut headers = vec![0x83, 0x86]; // :method POST, :scheme http
@@ -102,13 +106,13 @@ pub async fn call(mut connection: UnixStream, authority: &str, method: &str) -> 
         let frame = read(&mut connection).await?;
         acknowledge(&mut connection, &frame).await?;
         match (frame.kind, frame.stream) {
-            (HEADERS, 1) => return Ok(Answer::Taken),
+            (HEADERS, 1) => return Ok(CallResult::Accepted),
             (RST_STREAM, 1) => {
                 let code = frame
                     .body
                     .try_into()
                     .map_err(|_| io::ErrorKind::InvalidData)?;
-                return Ok(Answer::Reset(u32::from_be_bytes(code)));
+                return Ok(CallResult::Reset(u32::from_be_bytes(code)));
             }
             _ => {}
         }
@@ -161,12 +165,12 @@ async fn write(
     connection.write_all(&frame).await
 }
 
-/// A header that is neither compressed nor remembered (RFC 7541, section 6.2.2).
+/// Appends a header without compression and indexing (RFC 7541, section 6.2.2).
 fn literal(headers: &mut Vec<u8>, name: &str, value: &str) {
     headers.push(0);
     for text in [name, value] {
         let length = u8::try_from(text.len()).ok().filter(|length| *length < 127);
-        headers.push(length.expect("headers are short here"));
+        headers.push(length.expect("the header is shorter than 127 bytes"));
         headers.extend(text.as_bytes());
     }
 }

@@ -1,10 +1,15 @@
-//! A simulated kubelet: as much of the device manager as plugins meet.
+//! A simulated kubelet: the parts of the device manager that plugins use.
 //!
-//! Like the real one (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, read 2026-11-21) it clears its folder of
-//! sockets when it starts, dials a plugin before it answers the registration, keeps the latest list, and counts all
-//! devices of a resource as unhealthy when its list ends. Its registration server takes any `:authority`, as Go's does.
+//! Like the real kubelet (kubernetes/kubernetes pkg/kubelet/cm/devicemanager, read 2026-11-21), it deletes the sockets
+//! in its folder when it starts, and connects to a plugin before it responds to the registration. It keeps the latest
+//! list, and marks all devices of a resource as unhealthy when the list ends. Its registration server accepts any
+//! `:authority`.
 
-#![allow(dead_code, unreachable_pub, reason = "each binary uses what it needs")]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    reason = "not every binary uses every function"
+)]
 
 pub mod http2;
 pub mod pod_resources;
@@ -25,49 +30,48 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 
-/// How long anything may take before a test calls it hanging.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+/// Ends a test that hangs. Every operation takes less time.
+pub const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Removes a kubelet's whole folder, as whoever resets a node does.
+/// Removes a kubelet's folder, as a reset of the node does.
 ///
-/// A plugin that runs makes a socket that was deleted again at once, so that a folder may be found full once more
-/// between the last file and the folder itself.
+/// A running plugin recreates its socket immediately, so the folder may not be empty when it is removed.
 ///
 /// # Panics
 ///
-/// Where the folder cannot be removed.
+/// The folder cannot be removed.
 pub fn wipe(folder: &Path) {
     let removed = (0..1000).find_map(|_| match fs::remove_dir_all(folder) {
         Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => None,
         other => Some(other),
     });
-    removed.expect("the folder is never empty").unwrap();
+    removed.expect("the folder becomes empty").unwrap();
 }
 
-/// A plugin as the kubelet calls it.
+/// A client of a plugin.
 pub type Plugin = DevicePluginClient<Channel>;
 
-/// What a kubelet has seen.
+/// The calls that a kubelet has received.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
-    /// The number of its life.
-    life: u64,
-    /// All registrations, with the number of the kubelet's life they came in.
+    /// The number of the current kubelet instance.
+    instance: u64,
+    /// All registrations, each with the number of the kubelet instance.
     pub registrations: Vec<(u64, RegisterRequest)>,
-    /// What it knows of each resource.
+    /// The state of each resource, by name.
     pub resources: BTreeMap<String, Resource>,
 }
 
-/// What a kubelet knows of a resource.
+/// A kubelet's state of a resource.
 #[derive(Clone, Debug, Default)]
 pub struct Resource {
     /// The latest list.
     pub devices: Vec<Device>,
-    /// How many lists came in this life.
+    /// The number of lists that this kubelet instance has received.
     pub lists: usize,
-    /// How many lists are open.
+    /// The number of open streams of lists.
     pub open: usize,
-    /// How many lists ended in this life though the kubelet did not end them.
+    /// The number of streams that have ended without a stop of the kubelet.
     pub ended: usize,
 }
 
@@ -80,63 +84,63 @@ impl Resource {
 }
 
 impl Seen {
-    /// What is known of a resource; nothing where it was never registered.
+    /// The state of a resource, which is empty if the resource was never registered.
     pub fn resource(&self, name: &str) -> Resource {
         self.resources.get(name).cloned().unwrap_or_default()
     }
 
-    /// How often a resource was registered in a life.
-    pub fn registrations_in(&self, life: u64, resource: &str) -> usize {
+    /// The number of registrations of a resource with a kubelet instance.
+    pub fn registrations_in(&self, instance: u64, resource: &str) -> usize {
         let registrations = self.registrations.iter();
         registrations
-            .filter(|(in_life, request)| *in_life == life && request.resource_name == resource)
+            .filter(|(number, request)| *number == instance && request.resource_name == resource)
             .count()
     }
 }
 
-/// A simulated kubelet. It stops when it is dropped, and leaves its socket then, as after a crash.
+/// A simulated kubelet. When it is dropped, it stops and leaves its socket, as after a crash.
 pub struct Kubelet {
     folder: PathBuf,
-    /// How often it was started.
-    pub life: u64,
-    /// What it answers registrations with; `None` is yes.
-    pub refuses: Option<String>,
+    /// The number of starts.
+    pub instance: u64,
+    /// The error for registrations. If `None`, the kubelet accepts them.
+    pub rejection: Option<String>,
     seen: watch::Sender<Seen>,
-    hang_up: Arc<Notify>,
+    end_lists: Arc<Notify>,
     tasks: JoinSet<()>,
 }
 
 impl Kubelet {
-    /// A kubelet with this folder, not started.
+    /// Creates a kubelet with this folder. The kubelet is not started.
     pub fn new(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
-            life: 0,
-            refuses: None,
+            instance: 0,
+            rejection: None,
             seen: watch::Sender::new(Seen::default()),
-            hang_up: Arc::default(),
+            end_lists: Arc::default(),
             tasks: JoinSet::new(),
         }
     }
 
-    /// Starts, as after a reboot or a restart.
+    /// Starts the kubelet.
     pub async fn start(&mut self) {
         self.start_with_gap(Duration::ZERO).await;
     }
 
-    /// Starts, and takes its time between bind and listen: its socket is there and refuses.
+    /// Starts with a delay between bind and listen. Meanwhile the socket exists and rejects connections.
     pub async fn start_with_gap(&mut self, gap: Duration) {
         fs::create_dir_all(&self.folder).unwrap();
         for entry in fs::read_dir(&self.folder).unwrap() {
             let entry = entry.unwrap();
             if entry.file_type().unwrap().is_socket() {
-                // A plugin may take its own socket away at the same time.
+                // The plugin can delete its socket at the same time.
                 let _ = fs::remove_file(entry.path());
             }
         }
-        self.life += 1;
+        self.instance += 1;
         self.seen.send_modify(|seen| {
-            seen.life = self.life;
+            seen.instance = self.instance;
             seen.resources.clear();
         });
         let socket = UnixSocket::new_stream().unwrap();
@@ -146,31 +150,31 @@ impl Kubelet {
         }
         let listener = socket.listen(16).unwrap();
         let connection = Connection {
-            life: self.life,
+            instance: self.instance,
             folder: self.folder.clone(),
-            refuses: self.refuses.clone(),
+            rejection: self.rejection.clone(),
             seen: self.seen.clone(),
-            hang_up: Arc::clone(&self.hang_up),
+            end_lists: Arc::clone(&self.end_lists),
         };
         self.tasks
             .spawn(async move { accept(&listener, &connection).await });
     }
 
-    /// Stops: all connections are closed, its socket is gone.
+    /// Stops: closes all connections and deletes the socket.
     pub async fn stop(&mut self) {
         self.kill().await;
-        // Its folder may have been wiped.
+        // The folder may have been removed.
         let _ = fs::remove_file(self.folder.join(KUBELET_SOCKET));
     }
 
-    /// Stops and leaves its socket, as after a crash.
+    /// Stops without deleting the socket, as after a crash.
     pub async fn kill(&mut self) {
         self.tasks.shutdown().await;
     }
 
-    /// Gives all plugins up and runs on, as after a list that it cannot read.
-    pub fn hang_up(&self) {
-        self.hang_up.notify_waiters();
+    /// Ends all streams of lists and keeps running, as after an invalid list.
+    pub fn end_lists(&self) {
+        self.end_lists.notify_waiters();
     }
 
     /// Stops and starts.
@@ -179,44 +183,44 @@ impl Kubelet {
         self.start().await;
     }
 
-    /// What it has seen so far.
+    /// The calls so far.
     pub fn seen(&self) -> Seen {
         self.seen.borrow().clone()
     }
 
-    /// Waits until it has seen that, and answers all it has seen.
-    pub async fn until(&self, what: &str, seen: impl FnMut(&Seen) -> bool) -> Seen {
+    /// Waits until the calls meet a condition. Returns them.
+    pub async fn wait_until(&self, what: &str, condition: impl FnMut(&Seen) -> bool) -> Seen {
         let mut receiver = self.seen.subscribe();
-        let waited = tokio::time::timeout(PATIENCE, receiver.wait_for(seen));
-        let Ok(found) = waited.await else {
-            panic!("not seen: {what}, but {:#?}", self.seen());
+        let waited = tokio::time::timeout(TIMEOUT, receiver.wait_for(condition));
+        let Ok(seen) = waited.await else {
+            panic!("timeout while waiting for {what}: {:#?}", self.seen());
         };
-        found.unwrap().clone()
+        seen.unwrap().clone()
     }
 
-    /// Waits until a resource is registered in this life and its list has come.
-    pub async fn met(&self, resource: &str) -> Resource {
-        let life = self.life;
-        let met = |seen: &Seen| {
-            seen.registrations_in(life, resource) > 0 && seen.resource(resource).lists > 0
+    /// Waits until a resource is registered with this kubelet instance and its list is received.
+    pub async fn wait_for_registration(&self, resource: &str) -> Resource {
+        let instance = self.instance;
+        let is_registered = |seen: &Seen| {
+            seen.registrations_in(instance, resource) > 0 && seen.resource(resource).lists > 0
         };
-        self.until(&format!("{resource} in life {life}"), met)
+        self.wait_until(&format!("the registration of {resource}"), is_registered)
             .await
             .resource(resource)
     }
 
-    /// The plugin that registered last for a resource, to be called.
+    /// Connects to the plugin that has registered last for a resource.
     pub async fn plugin(&self, resource: &str) -> Plugin {
         let seen = self.seen();
         let mut registrations = seen.registrations.iter().rev();
         let (_, request) = registrations
             .find(|(_, request)| request.resource_name == resource)
-            .expect("it is registered");
+            .expect("the resource is registered");
         dial(&self.folder.join(&request.endpoint)).await.unwrap()
     }
 }
 
-/// Calls a plugin, as kubelets since 1.26 do, with `localhost` as authority.
+/// Connects to a plugin with `localhost` as the authority, like kubelets since 1.26.
 pub async fn dial(socket: &Path) -> Result<Plugin, tonic::transport::Error> {
     let socket = socket.to_owned();
     let connect = tower::service_fn(move |_| {
@@ -230,15 +234,15 @@ pub async fn dial(socket: &Path) -> Result<Plugin, tonic::transport::Error> {
 
 #[derive(Clone)]
 struct Connection {
-    life: u64,
+    instance: u64,
     folder: PathBuf,
-    refuses: Option<String>,
+    rejection: Option<String>,
     seen: watch::Sender<Seen>,
-    hang_up: Arc<Notify>,
+    end_lists: Arc<Notify>,
 }
 
 async fn accept(listener: &UnixListener, connection: &Connection) {
-    // What belongs to this life ends with this set.
+    // The tasks of this kubelet instance end when the set is dropped.
     let mut tasks = JoinSet::new();
     let (lists, mut new_lists) = tokio::sync::mpsc::unbounded_channel();
     loop {
@@ -255,7 +259,7 @@ async fn accept(listener: &UnixListener, connection: &Connection) {
                             lists.send(known).map_err(|it| it.to_string())
                         }
                     };
-                    // A plugin that leaves in the middle is its own affair.
+                    // The plugin can disconnect during a call.
                     let _ = http2::serve(stream, register).await;
                 });
             }
@@ -269,12 +273,12 @@ async fn accept(listener: &UnixListener, connection: &Connection) {
 
 impl Connection {
     async fn register(&self, request: &RegisterRequest) -> Result<Plugin, String> {
-        if let Some(why) = &self.refuses {
-            return Err(why.clone());
+        if let Some(error) = &self.rejection {
+            return Err(error.clone());
         }
         let socket = self.folder.join(&request.endpoint);
         let plugin = dial(&socket).await.map_err(|error| error.to_string())?;
-        let registration = (self.life, request.clone());
+        let registration = (self.instance, request.clone());
         self.seen
             .send_modify(|seen| seen.registrations.push(registration));
         Ok(plugin)
@@ -289,7 +293,7 @@ impl Connection {
         loop {
             let list = tokio::select! {
                 list = lists.message() => list,
-                () = self.hang_up.notified() => break,
+                () = self.end_lists.notified() => break,
             };
             let Ok(Some(list)) = list else { break };
             open.modify(|resource| {
@@ -301,7 +305,7 @@ impl Connection {
     }
 }
 
-/// A list that is open; closed when it is dropped.
+/// An open stream of lists. It is closed when it is dropped.
 struct Open<'c> {
     connection: &'c Connection,
     resource: &'c str,
@@ -319,8 +323,8 @@ impl<'c> Open<'c> {
 
     fn modify(&self, change: impl FnOnce(&mut Resource)) {
         self.connection.seen.send_if_modified(|seen| {
-            // What is left of an earlier life ends in silence.
-            if seen.life != self.connection.life {
+            // Ignore the streams of earlier kubelet instances.
+            if seen.instance != self.connection.instance {
                 return false;
             }
             change(seen.resources.entry(self.resource.to_owned()).or_default());
@@ -328,7 +332,7 @@ impl<'c> Open<'c> {
         });
     }
 
-    /// The plugin ended it: none of its devices can be used any more.
+    /// Handles the end of the stream: all devices of the resource become unhealthy.
     fn ended(self) {
         self.modify(|resource| {
             resource.ended += 1;

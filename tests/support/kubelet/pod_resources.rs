@@ -1,4 +1,4 @@
-//! The kubelet's PodResources API with canned answers.
+//! The kubelet's PodResources API with fixed responses.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ impl PodResourcesLister for Lister {
     }
 }
 
-/// A pod with one container and these devices of one resource, each written by itself as for several NUMA nodes.
+/// A pod with one container and these devices of one resource. Each device has its own entry, as with NUMA nodes.
 pub fn pod(name: &str, container: &str, resource: &str, ids: &[&str]) -> PodResources {
     let devices = ids.iter().map(|id| ContainerDevices {
         resource_name: resource.to_owned(),
@@ -43,7 +43,7 @@ pub fn pod(name: &str, container: &str, resource: &str, ids: &[&str]) -> PodReso
     }
 }
 
-/// Answers with these pods, until the task is aborted.
+/// Serves these pods until the task is aborted.
 pub fn serve(socket: &Path, pod_resources: Vec<PodResources>) -> JoinHandle<()> {
     let listener = UnixListener::bind(socket).unwrap();
     let lister = Lister(ListPodResourcesResponse { pod_resources });

@@ -6,6 +6,7 @@ use gpuc_schema::Spanned;
 use gpuc_schema::config::Quantity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
+use super::messages::with_quantity_help;
 use super::team_amount_invalid::has_wrong_unit;
 
 pub(super) static RULE: Rule = Rule {
@@ -68,14 +69,13 @@ fn check_quantity(
     let Some(amount) = amount.filter(|_| !has_wrong_unit(&written.0, is_cpu)) else {
         let message = format!("invalid quantity `{}` for {resource}", written.0);
         let examples = if is_cpu {
-            "96 or 95690m"
+            "`96` or `95690m`"
         } else {
-            "1000Gi or 1Ti"
+            "`1000Gi` or `1Ti`"
         };
-        report
-            .diagnostic(&RULE.code, written.span, message)
-            .help(format!("write {examples}"))
-            .emit();
+        let builder = report.diagnostic(&RULE.code, written.span, message);
+        let examples = format!("write a quantity such as {examples}");
+        with_quantity_help(builder, &written.0, written.span, is_cpu, examples).emit();
         return;
     };
     let machine = pool.machine_name.as_ref();

@@ -48,14 +48,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.allocation.value == Allocation::Dra {
             continue;
         }
-        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.advertised.get()) else {
+        let (Some(nodes), Some(advertised)) = (pool.nodes.get(), pool.advertised.get()) else {
             continue;
         };
-        let becomes_ready = offers.iter().any(|offer| offer.resource == GPU_RESOURCE);
+        let becomes_ready = advertised
+            .iter()
+            .any(|resource| resource.name == GPU_RESOURCE);
         if nodes.is_fixed() || becomes_ready {
             continue;
         }
-        let name = offers.first().map_or("", |offer| offer.resource.as_str());
+        let name = advertised
+            .first()
+            .map_or("", |resource| resource.name.as_str());
         let message = format!(
             "the autoscaler never considers the nodes of pool `{}` ready",
             pool.name

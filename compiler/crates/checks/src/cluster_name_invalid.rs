@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "the name of the cluster is invalid",
         checks: "Whether `metadata.name` consists of at most 40 lower-case letters, digits and `-`, and starts with a
-letter. Also whether the cloud accepts this name, or the name in `cluster.existing`, for a cluster.",
+letter. Whether the cloud accepts this name, or the name in `cluster.existing`, for a cluster.",
         reason: "The name is a directory of the generated tree, the name of the cluster in the cloud, and a part of
 other names there.",
         remedy: "Rename the cluster. If an existing cluster has another name in the cloud, write that name as

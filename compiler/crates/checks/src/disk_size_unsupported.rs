@@ -38,7 +38,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let disk = pool.settings.disk_gib;
-        let (nearest, why) = if disk.value < range.min_gib {
+        let (nearest, reason) = if disk.value < range.min_gib {
             (range.min_gib, range.min_reason)
         } else if disk.value > range.max_gib {
             (range.max_gib, range.max_reason)
@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         report
             .diagnostic(&RULE.code, disk.span, message)
-            .primary_label(why)
+            .primary_label(reason)
             .help(format!(
                 "write {} to {}, or remove `diskGiB` for 100",
                 range.min_gib, range.max_gib

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         name: "disruption-budget-blocks-eviction",
         severity: Severity::Warning,
         summary: "a disruption budget protects every pod at an autoscaler's minimum",
-        checks: "The `disruptionBudget` of a Deployment with `autoscaling`, at its `min`. A budget that protects
-every pod at `max` as well is an error (`workload-value-invalid`).",
+        checks: "Whether the `disruptionBudget` of a Deployment with `autoscaling` allows an eviction at its `min`. A
+budget that protects every pod at `max` as well is an error (`workload-value-invalid`).",
         reason: "At the minimum number of pods, their nodes cannot be drained: an upgrade waits, or ignores the
 budget after a timeout.",
         remedy: "Set `maxUnavailable: 1`, or raise `min` by one pod.",
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn budgets_are_checked_at_the_minimum() {
         let tight = |min| format!("no pod of workload `a` can be evicted at its `min` of {min}");
-        let stuck =
+        let message =
             "the disruption budget never allows an eviction, so that nodes cannot be drained"
                 .to_owned();
         for (scale, budget, warned, refused) in [
@@ -119,19 +119,19 @@ mod tests {
                 "autoscaling: {min: 1, max: 3}",
                 "minAvailable: 3",
                 vec![],
-                vec![stuck.clone()],
+                vec![message.clone()],
             ),
             (
                 "autoscaling: {min: 1, max: 3}",
                 "maxUnavailable: 0",
                 vec![],
-                vec![stuck.clone()],
+                vec![message.clone()],
             ),
             (
                 "replicas: 1",
                 "minAvailable: 1",
                 vec![],
-                vec![stuck.clone()],
+                vec![message.clone()],
             ),
         ] {
             let yaml = format!(

@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2114",
         name: "dra-scale-from-zero-managed",
         severity: Severity::Warning,
-        summary: "the cloud's autoscaler may not add the first node of a pool with `allocation: dra`",
+        summary: "the cloud's autoscaler might not add the first node of a pool with `allocation: dra`",
         checks: "Whether the minimum number of nodes of a pool with `allocation: dra` is above 0 if `autoscaler` is
 `managed`.",
         reason: "The autoscalers of clouds are based on the Cluster Autoscaler, which learns the devices of a node

@@ -44,9 +44,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.machine.is_unresolved() {
             continue;
         }
-        let refusal = match cluster.cloud.gpudirect(pool) {
+        let no_rdma = match cluster.cloud.gpudirect(pool) {
             Some(Ok(_)) => continue,
-            Some(Err(refusal)) => refusal,
+            Some(Err(no_rdma)) => no_rdma,
             None => NoRdma {
                 reason: format!(
                     "{} has no networks for GPUDirect",
@@ -58,12 +58,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("gpuc cannot set up GPUDirect for pool `{}`", pool.name);
         let builder = report
             .diagnostic(&RULE.code, written.span, message)
-            .primary_label(refusal.reason);
+            .primary_label(no_rdma.reason);
         let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
         };
-        builder.help(refusal.help).emit();
+        builder.help(no_rdma.help).emit();
     }
 }
 

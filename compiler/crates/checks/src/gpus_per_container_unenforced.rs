@@ -81,7 +81,7 @@ mod tests {
     use crate::testing::messages_with_id;
 
     #[test]
-    fn a_limit_range_or_the_guard_enforces_it() {
+    fn limit_range_or_guard_enforces_the_maximum() {
         let unheld = "`gpusPerContainer` is not enforced in this cluster";
         for (cloud, rest, expected) in [
             ("onPrem: {context: demo}", "", &[][..]),

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "guaranteed GPUs can be taken by another team and are not reclaimed",
         checks: "Whether the guarantee of a team and the limits of all other teams together exceed the GPUs of a pool
-at its maximum number of nodes, and no queue reclaims usage beyond a guarantee. It reports each
+at its maximum number of nodes, and no queue reclaims usage beyond a guarantee. gpuc reports each
 team that can use more than its guarantee.",
         reason: "A `ResourceQuota` is only an upper limit. A team keeps GPUs beyond its guarantee until its pods end,
 and the teams with the guarantee wait.",

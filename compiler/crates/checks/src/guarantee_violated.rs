@@ -57,33 +57,33 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if unallocated.is_empty() {
         return;
     }
-    let mut loads = contention::running_workloads(cluster);
-    loads.retain(|load| {
-        let is_of_team = load
+    let mut workloads = contention::running_workloads(cluster);
+    workloads.retain(|workload| {
+        let is_of_team = workload
             .namespace
             .and_then(|it| cluster.team_of_namespace(it))
             .is_some();
-        load.team.is_none() && !is_of_team && !load.shares_a_claim()
+        workload.team.is_none() && !is_of_team && !workload.shares_a_claim()
     });
-    // The loads that were reported, by index and device.
+    // The workloads that were reported, by index and device.
     let mut reported = BTreeSet::new();
-    for (index, load) in loads.iter().enumerate() {
-        for device in load.devices() {
-            let pools: Vec<_> = load.pools.iter().map(|pool| pool.index).collect();
-            let count = load.requested(&QuotaResource::Device(device.clone()));
+    for (index, workload) in workloads.iter().enumerate() {
+        for device in workload.devices() {
+            let pools: Vec<_> = workload.pools.iter().map(|pool| pool.index).collect();
+            let count = workload.requested(&QuotaResource::Device(device.clone()));
             let requested = Requested {
-                title: &load.title,
+                title: &workload.title,
                 device: &device,
                 count,
                 pools: &pools,
-                span: gpus_span(load),
+                span: gpus_span(workload),
             };
             if report_load(cluster, &unallocated, &requested, report) {
                 reported.insert((index, device));
             }
         }
     }
-    report_concurrent(cluster, &unallocated, &loads, reported, report);
+    report_concurrent(cluster, &unallocated, &workloads, reported, report);
     for (profile, named, pool) in notebooks_on_pools(cluster) {
         if let Some(ExtendedResourceRequest { resource, count }) =
             ExtendedResourceRequest::for_notebook(profile, pool)
@@ -102,11 +102,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The location of a workload's GPU count.
-fn gpus_span(load: &RunningWorkload<'_>) -> Span {
-    let task = load.workload.and_then(|it| it.task());
+fn gpus_span(workload: &RunningWorkload<'_>) -> Span {
+    let task = workload.workload.and_then(|it| it.task());
     let gpus = task.and_then(gpuc_schema::config::Task::gpus);
     let span = gpus.map(|it| it.span).filter(|it| it.is_written());
-    span.unwrap_or(load.span)
+    span.unwrap_or(workload.span)
 }
 
 /// Reports workloads that run at the same time, and that together take guaranteed GPUs although each alone does not:
@@ -114,49 +114,58 @@ fn gpus_span(load: &RunningWorkload<'_>) -> Span {
 fn report_concurrent(
     cluster: &Cluster,
     unallocated: &BTreeMap<(usize, &str), UnallocatedGpus>,
-    loads: &[RunningWorkload<'_>],
+    workloads: &[RunningWorkload<'_>],
     mut reported: BTreeSet<(usize, String)>,
     report: &mut Report,
 ) {
-    let devices: BTreeSet<String> = loads.iter().flat_map(RunningWorkload::devices).collect();
-    let jobs = (0..loads.len())
-        .filter(|it| !loads[*it].is_long_running)
+    let devices: BTreeSet<String> = workloads
+        .iter()
+        .flat_map(RunningWorkload::devices)
+        .collect();
+    let jobs = (0..workloads.len())
+        .filter(|it| !workloads[*it].is_long_running)
         .map(Some);
     for job in [None].into_iter().chain(jobs) {
         for device in &devices {
-            let requests = loads.iter().enumerate().map(|(index, load)| {
-                let pools: BTreeSet<_> = load.pools.iter().map(|it| it.index).collect();
-                let is_counted = (load.is_long_running || job == Some(index))
+            let requests = workloads.iter().enumerate().map(|(index, workload)| {
+                let pools: BTreeSet<_> = workload.pools.iter().map(|it| it.index).collect();
+                let is_counted = (workload.is_long_running || job == Some(index))
                     && !reported.contains(&(index, device.clone()));
-                let count = load.requested(&QuotaResource::Device(device.clone()));
+                let count = workload.requested(&QuotaResource::Device(device.clone()));
                 (pools, if is_counted { count } else { 0 })
             });
             let requests: Vec<_> = requests.collect();
             let available = |pool: usize| Some(unallocated.get(&(pool, device.as_str()))?.0);
-            for excess in find_oversubscriptions(&requests, available) {
+            for oversubscription in find_oversubscriptions(&requests, available) {
                 // The services' own excess is reported without the job.
-                if job.is_some_and(|job| !excess.items.contains(&job)) {
+                if job.is_some_and(|job| !oversubscription.items.contains(&job)) {
                     continue;
                 }
-                let names = excess.items.iter().filter_map(|it| loads[*it].workload);
+                let names = oversubscription
+                    .items
+                    .iter()
+                    .filter_map(|it| workloads[*it].workload);
                 let names: Vec<_> = names.map(|it| it.name.as_str()).collect();
                 let message = format!(
                     "workloads {} have no team, and together take `{device}` that teams are guaranteed",
                     phrases::quoted_conjunction(&names, "and")
                 );
-                let mut spans = excess.items.iter().map(|it| gpus_span(&loads[*it]));
+                let mut spans = oversubscription
+                    .items
+                    .iter()
+                    .map(|it| gpus_span(&workloads[*it]));
                 let Some(first) = spans.next() else { continue };
                 let mut builder =
                     report
                         .diagnostic(&RULE.code, first, message)
                         .primary_label(format!(
                             "they request {}, and {} are not guaranteed to a team",
-                            excess.requested, excess.capacity
+                            oversubscription.requested, oversubscription.capacity
                         ));
                 for span in spans {
                     builder = builder.label(span, "together with this");
                 }
-                for pool in &excess.places {
+                for pool in &oversubscription.bins {
                     if let Some((_, span)) = unallocated.get(&(*pool, device.as_str())) {
                         let name = &cluster.pools[*pool].name;
                         builder = builder.label(*span, format!("guaranteed in pool `{name}`"));
@@ -168,7 +177,7 @@ fn report_concurrent(
                     )
                     .emit();
                 if job.is_none() {
-                    let requests = excess.items.iter();
+                    let requests = oversubscription.items.iter();
                     reported.extend(requests.map(|it| (*it, device.clone())));
                 }
             }
@@ -284,10 +293,10 @@ mod tests {
                 "workloads: [{{name: w, {more} deployment: {{image: 'r.example.com/a:1', gpus: 1, replicas: 2}}}}]"
             )
         };
-        let taken =
+        let message =
             "workload `w` has no team, and takes `nvidia.com/gpu` that teams are guaranteed";
-        check(4, &service("pool: one,"), &[taken]);
-        check(3, &service("pool: one,"), &[taken]);
+        check(4, &service("pool: one,"), &[message]);
+        check(3, &service("pool: one,"), &[message]);
         check(2, &service("pool: one,"), &[]);
         // The other pool has no guarantees.
         check(4, &service(""), &[]);
@@ -312,9 +321,9 @@ mod tests {
             .replace("replicas: 2", "cpu: 1");
         check(3, &jobs, &[]);
         let notebook = "notebooks: {jupyterHub: {profiles: [{name: a, pool: one, gpus: 1}]}}";
-        let taken =
+        let message =
             "notebook `a` has no team, and takes `nvidia.com/gpu` that teams are guaranteed";
-        check(4, notebook, &[taken]);
+        check(4, notebook, &[message]);
         check(3, notebook, &[]);
     }
 }

@@ -66,7 +66,7 @@ fn describe_difference(gpus: &[MigGpu]) -> Option<String> {
     let mut devices = gpus.iter().flat_map(|gpu| {
         gpu.placements
             .iter()
-            .map(|slice| (gpu.index, slice.profile))
+            .map(|placement| (gpu.index, placement.profile))
     });
     let (first, profile) = devices.next()?;
     let (other, other_profile) = devices.find(|(_, other)| *other != profile)?;

@@ -69,8 +69,8 @@ fn check_profile(cluster: &Cluster, profile: &NotebookProfile, report: &mut Repo
         return;
     }
     let gpus = profile.gpus.as_ref().map(|gpus| gpus.span);
-    let slices = profile.profile.as_ref().map(|slice| slice.span);
-    if let Some(span) = gpus.or(slices) {
+    let profile_span = profile.profile.as_ref().map(|mig_profile| mig_profile.span);
+    if let Some(span) = gpus.or(profile_span) {
         let message = format!(
             "notebook profile `{}` requests GPUs but names no pool",
             profile.name

@@ -81,9 +81,9 @@ struct Mismatch {
 }
 
 impl Mismatch {
-    fn new(pool: &Pool, problem: &str, place: Span) -> Self {
-        let written = if place.is_written() {
-            place
+    fn new(pool: &Pool, problem: &str, span: Span) -> Self {
+        let written = if span.is_written() {
+            span
         } else {
             pool.name.span
         };
@@ -104,35 +104,36 @@ impl Mismatch {
 
 fn dra_mismatch(pool: &Pool) -> Mismatch {
     let problem = "allocates its GPUs through DRA, which notebooks do not support";
-    let misfit = Mismatch::new(pool, problem, pool.allocation.span);
-    misfit.with_help("write `stack: {allocation: devicePlugin}` in the pool, or name another pool")
+    let mismatch = Mismatch::new(pool, problem, pool.allocation.span);
+    mismatch
+        .with_help("write `stack: {allocation: devicePlugin}` in the pool, or name another pool")
 }
 
 fn find_mismatch(profile: &NotebookProfile, pool: &Pool) -> Option<Mismatch> {
-    let offers = pool.advertised.get()?;
+    let advertised = pool.advertised.get()?;
     let sharing = pool.sharing_span;
-    let profiles = advertised_mig_profiles(offers);
+    let profiles = advertised_mig_profiles(advertised);
     let is_mixed = matches!(
         pool.sharing.get()?,
         Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Mixed
     );
     if profile.profile.is_some() && !is_mixed {
-        let misfit = Mismatch::new(pool, "does not advertise MIG devices by profile", sharing);
+        let mismatch = Mismatch::new(pool, "does not advertise MIG devices by profile", sharing);
         let help = "remove `profile`, or set `sharing.mig.strategy: mixed` in the pool";
-        return Some(misfit.with_help(help));
+        return Some(mismatch.with_help(help));
     }
     let Some(devices) = ExtendedResourceRequest::for_notebook(profile, pool) else {
-        let misfit = Mismatch::new(pool, "advertises only MIG devices", sharing);
-        return Some(misfit.with_help(format!("add `profile`: {}", one_of_help(&profiles))));
+        let mismatch = Mismatch::new(pool, "advertises only MIG devices", sharing);
+        return Some(mismatch.with_help(format!("add `profile`: {}", one_of_help(&profiles))));
     };
-    let offer = offers.iter().find(|it| it.resource == devices.resource);
-    match (offer, &profile.profile) {
+    let advertised_resource = advertised.iter().find(|it| it.name == devices.resource);
+    match (advertised_resource, &profile.profile) {
         (None, Some(profile_name)) => {
             let problem = format!("does not advertise MIG profile `{profile_name}`");
             Some(Mismatch::new(pool, &problem, sharing).with_help(one_of_help(&profiles)))
         }
-        (Some(offer), _) if offer.per_node < devices.count => {
-            let (max, resource) = (offer.per_node, &offer.resource);
+        (Some(advertised_resource), _) if advertised_resource.per_node < devices.count => {
+            let (max, resource) = (advertised_resource.per_node, &advertised_resource.name);
             let problem = format!(
                 "advertises only {max} of `{resource}` per node, not {}",
                 devices.count
@@ -146,10 +147,10 @@ fn find_mismatch(profile: &NotebookProfile, pool: &Pool) -> Option<Mismatch> {
 }
 
 /// The MIG profiles that a node advertises, as `profile` names them.
-fn advertised_mig_profiles(offers: &[AdvertisedResource]) -> Vec<String> {
-    let names = offers
+fn advertised_mig_profiles(advertised: &[AdvertisedResource]) -> Vec<String> {
+    let names = advertised
         .iter()
-        .filter_map(|offer| offer.resource.strip_prefix("nvidia.com/mig-"));
+        .filter_map(|resource| resource.name.strip_prefix("nvidia.com/mig-"));
     names.map(|name| name.replacen(".me", "+me", 1)).collect()
 }
 
@@ -193,20 +194,20 @@ mod tests {
 
     #[test]
     fn mig_profiles_of_the_geometry_are_known() {
-        let cut = |strategy: &str| {
+        let mig_pool = |strategy: &str| {
             format!(
                 "gpu: {{model: A30, perNode: 2}}, sharing: {{mig: {{strategy: {strategy}, \
                  perGpu: [{{layout: [{{profile: 1g.6gb, count: 4}}]}}]}}}}"
             )
         };
-        check(&cut("mixed"), "profile: 1g.6gb", &[]);
+        check(&mig_pool("mixed"), "profile: 1g.6gb", &[]);
         let other = "pool `p` does not advertise MIG profile `2g.12gb`";
-        check(&cut("mixed"), "profile: 2g.12gb", &[other]);
+        check(&mig_pool("mixed"), "profile: 2g.12gb", &[other]);
         let only = "pool `p` advertises only MIG devices";
-        check(&cut("mixed"), "gpus: 1", &[only]);
-        check(&cut("mixed"), "cpu: 1", &[only]);
-        check(&cut("single"), "gpus: 1", &[]);
+        check(&mig_pool("mixed"), "gpus: 1", &[only]);
+        check(&mig_pool("mixed"), "cpu: 1", &[only]);
+        check(&mig_pool("single"), "gpus: 1", &[]);
         let unnamed = "pool `p` does not advertise MIG devices by profile";
-        check(&cut("single"), "profile: 1g.6gb", &[unnamed]);
+        check(&mig_pool("single"), "profile: 1g.6gb", &[unnamed]);
     }
 }

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         name: "notebook-secrets-random",
         severity: Severity::Error,
         summary: "Argo CD regenerates the notebooks' secrets at each sync",
-        checks: "Where Argo CD installs the chart `jupyterhub`: whether its values set the chart's three secrets, and
-the `apiToken` of each entry in `hub.services`. An empty value counts as unset.",
+        checks: "Whether the values of the chart `jupyterhub` set the chart's three secrets, and the `apiToken` of
+each entry in `hub.services`, if Argo CD installs the chart. An empty value counts as unset.",
         reason: "The chart generates the secrets that are not in its values, and keeps them by reading the existing
 Secret from the cluster. Argo CD renders charts without access to the cluster. Each sync generates
 new secrets: the hub restarts, the proxy rejects it, and all users are logged out.",

@@ -95,8 +95,8 @@ fn is_untainted(pool: &Pool) -> bool {
 /// The reason why the nodes of a pool have too little CPU or memory for the notebook.
 fn shortage(cluster: &Cluster, profile: &NotebookProfile, pool: &Pool) -> Option<String> {
     let demand = Demand::for_notebook(profile, pool);
-    let verdict = check_pool(&demand, cluster, pool);
-    let mut reasons = verdict.reasons.iter();
+    let evaluation = check_pool(&demand, cluster, pool);
+    let mut reasons = evaluation.reasons.iter();
     let reason = reasons.find(|reason| reason.feasibility == Feasibility::DoesNotFit)?;
     Some(reason.to_string())
 }

@@ -10,6 +10,8 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, slug};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
+use super::messages::with_quantity_help;
+
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2147",
@@ -137,10 +139,10 @@ fn check_quantity(
         return;
     };
     let message = format!("invalid quantity `{}` for {resource}", quantity.value.0);
-    report
-        .diagnostic(&RULE.code, quantity.span, message)
-        .help(format!("write a quantity such as {examples}"))
-        .emit();
+    let builder = report.diagnostic(&RULE.code, quantity.span, message);
+    let examples = format!("write a quantity such as {examples}");
+    let is_cpu = resource == "CPU cores";
+    with_quantity_help(builder, &quantity.0, quantity.span, is_cpu, examples).emit();
 }
 
 fn check_object_name(kind: &str, name: Option<&Spanned<String>>, report: &mut Report) {

@@ -15,7 +15,7 @@ pub(super) static RULE: Rule = Rule {
         name: "operator-driver-unsupported",
         severity: Severity::Error,
         summary: "the GPU Operator cannot install a driver on a node image",
-        checks: "For each pool whose driver the GPU Operator installs: whether its node image contains no driver yet,
+        checks: "Whether the node image of each pool whose driver the GPU Operator installs contains no driver yet,
 and has an operating system for which NVIDIA publishes driver containers.",
         reason: "Two drivers load the same kernel modules, and the second one fails. Without a driver container for
 the operating system, the operator waits for an image that does not exist. In both cases the nodes

@@ -10,9 +10,8 @@ pub(super) static RULE: Rule = Rule {
         name: "operator-label-missing",
         severity: Severity::Error,
         summary: "an existing pool lacks the labels that configure the GPU Operator on its nodes",
-        checks: "In a cluster where gpuc installs the GPU Operator: whether `existing.selector` contains the labels
-that limit the operator to its configured tasks on that pool. gpuc adds these labels to the pools
-that it creates.",
+        checks: "Whether `existing.selector` contains the labels that limit the GPU Operator to its configured tasks
+on that pool, if gpuc installs the operator. gpuc adds these labels to the pools that it creates.",
         reason: "The operator runs on every node with an NVIDIA GPU. Without these labels it installs a second driver
 or a second device plugin there, or shares the GPUs differently from the configuration.",
         remedy: "Add the labels in the help to the pool's nodes and to `existing.selector`.",

@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
         name: "operator-label-reserved",
         severity: Severity::Error,
         summary: "a label of the GPU Operator is set in the configuration",
-        checks: "In a cluster where gpuc installs the GPU Operator: whether a pool's `labels` contain a label by
-which the operator selects nodes or their configuration: `nvidia.com/gpu.deploy.*`,
+        checks: "Whether a pool's `labels` contain a label by which the GPU Operator selects nodes or their
+configuration, if gpuc installs the operator: `nvidia.com/gpu.deploy.*`,
 `nvidia.com/device-plugin.config` and `nvidia.com/mig.config`.",
         reason: "gpuc derives these labels from `driver`, `devicePlugin` and `sharing`. Labels set by hand can
 contradict them: then two drivers or two device plugins run on a node, or none.",

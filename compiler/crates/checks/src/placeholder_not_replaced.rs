@@ -14,9 +14,9 @@ pub(super) static RULE: Rule = Rule {
         summary: "a value is still a placeholder of a starter file",
         checks: "Whether a value contains `replace-me`, or is an account or id that consists of zeros. `gpuc init`
 writes these placeholders for values that it cannot know.",
-        reason: "A file with placeholders compiles, but its output does not work: the scripts stop because they are
-connected to another account, and nodes cannot pull the image.",
-        remedy: "Write your own value on each of these lines. In CI, `--deny placeholder-not-replaced` enforces this.",
+        reason: "gpuc compiles a file with placeholders, but its output does not work: the scripts stop because your
+account is another one, and nodes cannot pull the images.",
+        remedy: "Replace each placeholder with your own value. In CI, `--deny placeholder-not-replaced` enforces this.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,8 +47,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     text.span,
                     format!("`{written}` is a placeholder"),
                 )
-                .primary_label("not filled in yet")
-                .help("write your own value here")
+                .primary_label("from a starter file")
+                .help("replace it with your own value")
                 .emit();
         }
     }

@@ -144,9 +144,9 @@ mod tests {
             start,
             end: 9,
         };
-        let mut once = ReportedSpans::default();
-        assert!(once.insert(span(1)) && once.insert(span(2)));
-        assert!(!once.insert(span(1)));
-        assert!(once.insert(Span::NONE) && once.insert(Span::NONE));
+        let mut reported = ReportedSpans::default();
+        assert!(reported.insert(span(1)) && reported.insert(span(2)));
+        assert!(!reported.insert(span(1)));
+        assert!(reported.insert(Span::NONE) && reported.insert(Span::NONE));
     }
 }

@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "queue-claims-uncounted",
         severity: Severity::Error,
         summary: "Kueue does not count GPUs that are allocated through DRA",
-        checks: "With `queueing: kueue`: whether a device plugin advertises the GPUs of every pool for which a team
-has a quota.",
+        checks: "Whether a device plugin advertises the GPUs of every pool for which a team has a quota, with
+`queueing: kueue`.",
         reason: "Kueue counts the requests of a job's containers. It counts ResourceClaims of Dynamic Resource
 Allocation only behind a feature gate that is off by default and still changes. Jobs would start
 regardless of the quota.",

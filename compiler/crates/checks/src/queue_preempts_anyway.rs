@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "queue-preempts-anyway",
         severity: Severity::Warning,
         summary: "a priority with `preempts: false` preempts jobs in queues",
-        checks: "With `queueing: kueue` and preemption enabled: whether a priority with `preempts: false` is higher
-than another priority.",
+        checks: "Whether a priority with `preempts: false` is higher than another priority, with `queueing: kueue`
+and preemption enabled.",
         reason: "`preempts: false` prevents the Kubernetes scheduler from evicting pods. Kueue compares only the
 values of the priorities: a job of this priority preempts jobs of lower priorities in its team's
 queue, and reclaims GPUs that the team lent.",

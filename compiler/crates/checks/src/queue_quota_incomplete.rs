@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "queue-quota-incomplete",
         severity: Severity::Error,
         summary: "only some teams have a quota of CPU or memory in queues",
-        checks: "With `queueing: kueue`: whether all teams or none have a quota of CPU, and likewise of memory.",
+        checks: "Whether all teams or none have a quota of CPU, and likewise of memory, with `queueing: kueue`.",
         reason: "Kueue counts a resource in all queues or in none. Every job requests CPU, so that it stays pending
 indefinitely in a queue without a quota of it.",
         remedy: "Set the quota for every team, or for none.",

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "queue-without-gpus",
         severity: Severity::Warning,
         summary: "a team's queue has no quota of GPUs",
-        checks: "With `queueing: kueue`: whether every team has a quota of a pool.",
+        checks: "Whether every team has a quota of a pool, with `queueing: kueue`.",
         reason: "With queues, a team can use only GPUs for which it has a quota. Its jobs that request GPUs stay
 pending indefinitely.",
         remedy: "Add a quota of a pool to the team. With `{pool: gpu, guaranteed: 0, limit: 8}` it can borrow only.

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "queue-without-teams",
         severity: Severity::Error,
         summary: "queues are enabled but there are no teams",
-        checks: "With `queueing: kueue`: whether the configuration has at least one team.",
+        checks: "Whether the configuration has at least one team, with `queueing: kueue`.",
         reason: "gpuc creates one queue for each team, with the team's quota. Without teams, Kueue would run but
 manage no jobs.",
         remedy: "Add the teams. To use Kueue with your own queues, set `charts: {kueue: {}}` instead.",

@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "a quota limit exceeds the capacity of a pool",
         checks: "Whether the `limit` of each quota is at most the capacity of the pool at its maximum node count, if
-it is higher than the guarantee. With queues, also whether the GPUs that other teams lend and those
-that are not guaranteed are enough to borrow that many.",
+it is higher than the guarantee. With queues, the GPUs that other teams lend and those that are not
+guaranteed must be enough to borrow that many.",
         reason: "The limit is never reached. Readers of the configuration may rely on GPUs that do not exist.",
         remedy: "Lower the limit to at most the capacity of the pool. Remove `limit` if it equals the guarantee.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1

@@ -76,8 +76,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
             builder = builder.label(other.guaranteed.span, text);
         }
         let excess = sum - max;
+        let key = if nodes.min_span == nodes.max_span {
+            "nodes.count"
+        } else {
+            "nodes.max"
+        };
         let help = format!(
-            "lower the guarantees by {excess}, raise `nodes.max`, or set `overcommit: true` in the pool"
+            "lower the guarantees by {excess}, raise `{key}`, or set `overcommit: true` in the pool"
         );
         builder.help(help).emit();
     }

@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
         name: "quota-pools-indistinguishable",
         severity: Severity::Error,
         summary: "a quota cannot distinguish two pools",
-        checks: "Without queues: whether a team with a quota of a pool has a quota of every pool that advertises the
-same resource.",
+        checks: "Whether a team with a quota of a pool has a quota of every pool that advertises the same resource,
+without queues.",
         reason: "A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. It also counts GPUs of a
 pool for which the team has no quota, so that the team can use them. With DRA, a DeviceClass selects
 devices only by GPU model: the class of one pool also matches GPUs of another pool with the same

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         name: "quota-spans-pools",
         severity: Severity::Warning,
         summary: "a quota adds up the GPUs of several pools",
-        checks: "Without queues: whether the entries of a quota refer to pools that advertise the same resource.",
+        checks: "Whether the entries of a quota refer to pools that advertise the same resource, without queues.",
         reason: "A ResourceQuota counts resources such as `nvidia.com/gpu` in all pools. A quota of 16 GPUs of one
 pool and 4 of another becomes a quota of 20 GPUs of either pool.",
         remedy: "If this is intended, allow the warning. Otherwise, give the pools different resource names: share

@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if pool.machine.is_unresolved() {
             continue;
         }
-        let Err(refusal) = cluster.cloud.rdma(pool, &rdma.value) else {
+        let Err(no_rdma) = cluster.cloud.rdma(pool, &rdma.value) else {
             continue;
         };
         let message = format!(
@@ -49,12 +49,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         let builder = report.diagnostic(&RULE.code, rdma.span, message);
-        let builder = builder.primary_label(refusal.reason);
+        let builder = builder.primary_label(no_rdma.reason);
         let builder = match &pool.machine_name {
             Some(machine) => builder.label(machine.span, "the machine type"),
             None => builder,
         };
-        builder.help(refusal.help).emit();
+        builder.help(no_rdma.help).emit();
     }
 }
 
@@ -65,11 +65,11 @@ mod tests {
     #[test]
     fn machines_without_rdma_are_found() {
         let found = |machine: &str, rdma: &str| {
-            let place = "subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus";
+            let cloud = "subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, location: eastus";
             let pool = format!("name: gpu, machine: {machine}, nodes: {{count: 2}}");
             let yaml = format!(
                 "
-                cloud: {{azure: {{{place}, cluster: {{existing: {{}}}}}}}}
+                cloud: {{azure: {{{cloud}, cluster: {{existing: {{}}}}}}}}
                 nodePools: [{{{pool}, network: {{rdma: {{{rdma}: {{}}}}}}}}]
                 "
             );

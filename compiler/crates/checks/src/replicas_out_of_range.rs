@@ -62,7 +62,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if (2..=max).contains(&replicas.value) {
             continue;
         }
-        let message = format!("a GPU cannot have {replicas} replicas");
+        let message = format!(
+            "a GPU cannot have {}",
+            gpuc_syntax::diag::phrases::pluralize(replicas.value, "replica")
+        );
         let builder = report.diagnostic(&RULE.code, replicas.span, message);
         let builder = builder.label(gpus.span, "the GPU model");
         let builder = builder.help(format!(

@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "reservation-exceeded",
         severity: Severity::Error,
         summary: "pools that share a reservation need more machines than it contains",
-        checks: "Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
-or Capacity Block. Whether it has enough machines for the minimum node counts of these pools. The
+        checks: "Whether a reservation or Capacity Block has enough machines for the minimum node counts of the pools
+that share it: pools with the same `id` in `capacity`, the same machine type and the same zones. The
 reservation contains `count` machines; if pools set different numbers, the largest applies.",
         reason: "Each pool alone fits, so that no other check reports it. The last pool waits for machines that the
 reservation does not have. Its nodes never start, and the jobs that need them stay pending.",
@@ -47,14 +47,14 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for shared in shared_reservations::find_shared_reservations(cluster) {
-        let needed = shared.sum_nodes(|nodes| nodes.min);
+        let required = shared.sum_nodes(|nodes| nodes.min);
         let count = shared.count;
         let last = shared.pools.iter().rfind(|(_, nodes)| nodes.min > 0);
-        let Some((pool, nodes)) = last.filter(|_| needed > u64::from(count.value)) else {
+        let Some((pool, nodes)) = last.filter(|_| required > u64::from(count.value)) else {
             continue;
         };
         let message = format!(
-            "reservation `{}` contains {}, but its pools need {needed}",
+            "reservation `{}` contains {}, but its pools need {required}",
             shared.id,
             phrases::pluralize(count.value, "machine"),
         );

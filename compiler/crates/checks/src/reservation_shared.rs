@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "reservation-shared",
         severity: Severity::Warning,
         summary: "pools that share a reservation cannot all reach their maximum node count",
-        checks: "Pools with the same `id` in `capacity`, the same machine type and the same zones share a reservation
-or Capacity Block. Whether it has enough machines for the maximum node counts of these pools.
+        checks: "Whether a reservation or Capacity Block has enough machines for the maximum node counts of the pools
+that share it: pools with the same `id` in `capacity`, the same machine type and the same zones.
 GPUC2126 reports pools that exceed it at their minimum node counts.",
         reason: "An autoscaler requests nodes for one pool that another pool occupies. Jobs wait for them although
 each pool alone may still grow. Quotas assume the maximum node count of each pool, so that the same

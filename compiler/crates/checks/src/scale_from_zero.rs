@@ -52,13 +52,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         // If the cloud both advertises and scales, its autoscaler knows the resources.
         let is_cloud_managed = pool.plugin.value == DevicePlugin::Cloud
             && cluster.autoscaler.value == Autoscaler::Managed;
-        let (Some(nodes), Some(offers)) = (pool.nodes.get(), pool.advertised.get()) else {
+        let (Some(nodes), Some(advertised)) = (pool.nodes.get(), pool.advertised.get()) else {
             continue;
         };
         if is_cloud_managed || nodes.min > 0 {
             continue;
         }
-        let Some(misprediction) = misprediction(offers, gpus.reported) else {
+        let Some(misprediction) = misprediction(advertised, gpus.reported) else {
             continue;
         };
         let message = format!(
@@ -77,13 +77,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 /// The first resource of a new node that the autoscaler predicts incorrectly, described.
-fn misprediction(offers: &[AdvertisedResource], reported: u32) -> Option<String> {
-    let is_mispredicted =
-        |offer: &&AdvertisedResource| offer.resource != GPU_RESOURCE || offer.per_node != reported;
-    let offer = offers.iter().find(is_mispredicted)?;
+fn misprediction(advertised: &[AdvertisedResource], reported: u32) -> Option<String> {
+    let is_mispredicted = |resource: &&AdvertisedResource| {
+        resource.name != GPU_RESOURCE || resource.per_node != reported
+    };
+    let advertised_resource = advertised.iter().find(is_mispredicted)?;
     let AdvertisedResource {
-        resource, per_node, ..
-    } = offer;
+        name: resource,
+        per_node,
+        ..
+    } = advertised_resource;
     Some(if resource != GPU_RESOURCE || reported == 0 {
         format!(
             "the autoscaler predicts that a new node has no `{resource}`: it never adds the first"
@@ -100,17 +103,17 @@ mod tests {
     use super::*;
     use gpuc_syntax::node::Origin;
 
-    fn check(offers: &[(&str, u32)], reported: u32, expected: Option<&str>) {
-        let offer = |(resource, per_node): &(&str, u32)| AdvertisedResource {
-            resource: (*resource).to_owned(),
+    fn check(advertised: &[(&str, u32)], reported: u32, expected: Option<&str>) {
+        let to_resource = |(resource, per_node): &(&str, u32)| AdvertisedResource {
+            name: (*resource).to_owned(),
             per_node: *per_node,
             origin: Origin::Inherited,
         };
-        let offers: Vec<_> = offers.iter().map(offer).collect();
-        let found = misprediction(&offers, reported);
+        let advertised: Vec<_> = advertised.iter().map(to_resource).collect();
+        let found = misprediction(&advertised, reported);
         match expected {
-            Some(part) => assert!(
-                found.as_ref().is_some_and(|it| it.contains(part)),
+            Some(expected) => assert!(
+                found.as_ref().is_some_and(|it| it.contains(expected)),
                 "{found:?}"
             ),
             None => assert_eq!(found, None),

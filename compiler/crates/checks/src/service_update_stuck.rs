@@ -17,11 +17,11 @@ pub(super) static RULE: Rule = Rule {
         name: "service-update-stuck",
         severity: Severity::Warning,
         summary: "a rolling update of a service has no free capacity",
-        checks: "For a deployment whose rolling update creates a new pod before it deletes an old one: whether there
-is free capacity for one more pod. It must fit into the team's quota and on the nodes of its pools,
-in addition to all services of the file. By default Kubernetes does this for a deployment of less
-than four pods. For deployments with GPUs, gpuc configures the update to delete an old pod first,
-unless a `patch` overrides it.",
+        checks: "Whether there is free capacity for one more pod of a deployment whose rolling update creates a new
+pod before it deletes an old one. The pod must fit into the team's quota and on the nodes of its
+pools, in addition to all services of the file. By default Kubernetes does this for a deployment of
+less than four pods. For deployments with GPUs, gpuc configures the update to delete an old pod
+first, unless a `patch` overrides it.",
         reason: "The new pod is rejected or stays pending indefinitely. The update does not complete, and the old
 version keeps running.",
         remedy: "Set `spec.strategy.rollingUpdate: {maxSurge: 0, maxUnavailable: 1}` or `type: Recreate` with a
@@ -53,10 +53,10 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     let services = running_workloads(cluster)
         .into_iter()
-        .filter(|load| load.is_long_running);
+        .filter(|workload| workload.is_long_running);
     let services: Vec<_> = services.collect();
-    for (index, load) in services.iter().enumerate() {
-        let Some(workload) = load.workload else {
+    for (index, running) in services.iter().enumerate() {
+        let Some(workload) = running.workload else {
             continue;
         };
         let Some(Task::Deployment(deployment)) = workload.task() else {
@@ -92,14 +92,14 @@ fn exhausted_capacity(
 ) -> Option<(Span, String)> {
     let team = services[index].team;
     if let Some(team) = team.and_then(|name| cluster.team(name)) {
-        let contains_service = |loads: &[usize]| loads.contains(&index);
-        let is_of_team = |load: &RunningWorkload<'_>| load.team == Some(team.name.as_str());
+        let contains_service = |indexes: &[usize]| indexes.contains(&index);
+        let is_of_team = |workload: &RunningWorkload<'_>| workload.team == Some(team.name.as_str());
         // The service with all others of its team, and alone: the usage of several excludes that of one alone.
         let services_of_team = (0..services.len()).filter(|other| is_of_team(&services[*other]));
         for group in [services_of_team.collect(), vec![index]] {
-            let exceeded = |loads: &[RunningWorkload<'_>]| {
-                let loads: Vec<_> = group.iter().map(|index| &loads[*index]).collect();
-                let mut found = exceeded_quotas(cluster, team, &loads);
+            let exceeded = |workloads: &[RunningWorkload<'_>]| {
+                let workloads: Vec<_> = group.iter().map(|index| &workloads[*index]).collect();
+                let mut found = exceeded_quotas(cluster, team, &workloads);
                 for spent in &mut found {
                     spent.workloads = spent.workloads.iter().map(|index| group[*index]).collect();
                 }
@@ -125,7 +125,7 @@ fn exhausted_capacity(
     let over_capacity = find_over_capacity(cluster, rolling);
     let overload = over_capacity
         .iter()
-        .find(|crowd| crowd.workloads.contains(&index))?;
+        .find(|over_capacity| over_capacity.workloads.contains(&index))?;
     let pool = overload.pools.first()?;
     let reason = "the services use all nodes of this pool".to_owned();
     Some((pool.name.span, reason))
@@ -141,7 +141,7 @@ fn surges_without_deleting(workload: &Workload, it: &Deployment) -> bool {
         None => it.replicas.value,
     };
     // With GPUs, gpuc sets `maxSurge` 0 and `maxUnavailable` 1.
-    let usual = if PodGpuRequest::for_task(Task::Deployment(it)).is_some() {
+    let defaults = if PodGpuRequest::for_task(Task::Deployment(it)).is_some() {
         RollingUpdateDefaults {
             allows_surge: false,
             allows_unavailable: true,
@@ -149,7 +149,7 @@ fn surges_without_deleting(workload: &Workload, it: &Deployment) -> bool {
     } else {
         RollingUpdateDefaults::kubernetes_defaults(pods.into())
     };
-    needs_extra_capacity(strategy, pods, &usual)
+    needs_extra_capacity(strategy, pods, &defaults)
 }
 
 #[cfg(test)]
@@ -183,9 +183,9 @@ mod tests {
 
     #[test]
     fn update_without_free_capacity_is_found() {
-        let stuck =
+        let message =
             |name: &str| format!("a rolling update of `{name}` needs capacity for one more pod");
-        let a = stuck("a");
+        let a = message("a");
         let a = a.as_str();
         check("pods: 3", &service("a", "replicas: 3", ""), &[a]);
         check("pods: 4", &service("a", "replicas: 3", ""), &[]);
@@ -218,14 +218,14 @@ mod tests {
         let quota = "gpus: [{pool: gpu, guaranteed: 2}]";
         check(quota, &service("a", "gpus: 1, replicas: 2", ""), &[]);
         let surge = "spec: {strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}}";
-        let stuck = "a rolling update of `a` needs capacity for one more pod";
+        let message = "a rolling update of `a` needs capacity for one more pod";
         check(
             quota,
             &service("a", "gpus: 1, replicas: 2", surge),
-            &[stuck],
+            &[message],
         );
         check(quota, &service("a", "gpus: 1", surge), &[]);
         // The nodes have no free capacity either.
-        check("", &service("a", "gpus: 1, replicas: 2", surge), &[stuck]);
+        check("", &service("a", "gpus: 1, replicas: 2", surge), &[message]);
     }
 }

@@ -45,10 +45,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if cluster.pools.iter().any(is_unresolved) {
         return;
     }
-    let loads = contention::running_workloads(cluster);
-    let services: Vec<_> = loads
+    let workloads = contention::running_workloads(cluster);
+    let services: Vec<_> = workloads
         .into_iter()
-        .filter(|load| load.is_long_running)
+        .filter(|workload| workload.is_long_running)
         .collect();
     for over_capacity in find_over_capacity(cluster, &services) {
         contention::over_capacity_diagnostic(&over_capacity, &RULE.code, &services, report).emit();

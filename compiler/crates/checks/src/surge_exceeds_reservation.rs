@@ -54,13 +54,20 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(nodes) = pool.nodes.get().filter(|_| surge.value > 0) else {
             continue;
         };
-        let needed = nodes.max.saturating_add(surge.value);
+        let required = nodes.max.saturating_add(surge.value);
         let (span, reserved) = match count {
-            Some(count) if needed <= count.value => continue,
-            Some(count) => (count.span, format!("{} machines are reserved", count.value)),
+            Some(count) if required <= count.value => continue,
+            Some(count) => {
+                let verb = if count.value == 1 { "is" } else { "are" };
+                let machines = gpuc_syntax::diag::phrases::pluralize(count.value, "machine");
+                (count.span, format!("{machines} {verb} reserved"))
+            }
             None => (span, "the size of this reservation is not set".to_owned()),
         };
-        let message = format!("an upgrade of pool `{}` needs {needed} machines", pool.name);
+        let message = format!(
+            "an upgrade of pool `{}` needs {required} machines",
+            pool.name
+        );
         report
             .diagnostic(&RULE.code, surge.span, message)
             .label(span, reserved)

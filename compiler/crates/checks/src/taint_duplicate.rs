@@ -50,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .dedicated_to
                 .as_ref()
                 .filter(|_| key.value == DEDICATED_TO && effect == TaintEffect::NoSchedule);
-            let (first, why) = match (same, dedicated) {
+            let (first, reason) = match (same, dedicated) {
                 (Some(same), _) => (same.key.span, "the first taint"),
                 (None, Some(dedicated_to)) => {
                     (dedicated_to.span, "`dedicatedTo` sets the same taint")
@@ -64,7 +64,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             );
             report
                 .diagnostic(&RULE.code, key.span, message)
-                .label(first, why)
+                .label(first, reason)
                 .help("remove one of the taints")
                 .emit();
         }

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "a taint is managed by the control plane or by gpuc",
         checks: "Whether a pool's taints use keys by which the control plane marks the state of a node, such as
-`node.kubernetes.io/not-ready` and `node.kubernetes.io/unschedulable`. Or the key by which gpuc
-marks a node whose GPUs are not partitioned yet,
+`node.kubernetes.io/not-ready` and `node.kubernetes.io/unschedulable`. Whether they use the key by
+which gpuc marks a node whose GPUs are not partitioned yet,
 `startup-taint.cluster-autoscaler.kubernetes.io/gpuc`.",
         reason: "Such a taint is removed as soon as the node is ready, so that it does not keep pods off the pool.
 Until then, DaemonSet pods, which tolerate it, still run.",

@@ -4,6 +4,8 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Amounts, Cluster, ContainerLimits, Quantity, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
+use super::messages::with_quantity_help;
+
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2157",
@@ -12,9 +14,10 @@ pub(super) static RULE: Rule = Rule {
         summary: "a quantity of a team's quota or limits is invalid",
         checks: "Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, and whether the
 container defaults are in order: `defaultRequest` at most `default`, and `default` at most `max`.",
-        reason: "Kubernetes rejects the objects, or every pod that does not set its own values.",
+        reason: "The API server rejects the ResourceQuota or the LimitRange, or every pod that does not set its own
+values.",
         remedy: "Write a quantity such as `4`, `0.5` or `500m` for CPU, or `16Gi` or `512Mi` for memory and storage.
-Keep the values in this order.",
+Set `defaultRequest` to at most `default`, and `default` to at most `max`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -89,11 +92,11 @@ fn check_limits(team: &Team, limits: &ContainerLimits, report: &mut Report) {
 }
 
 /// Reports a default request that exceeds the quota of a namespace: a container without requests must fit into it.
-fn check_against_quotas(team: &Team, what: &str, request: &Quantity, report: &mut Report) {
+fn check_against_quotas(team: &Team, unit: &str, request: &Quantity, report: &mut Report) {
     let quotas = (0..team.namespaces.len()).filter_map(|index| team.namespace_quota(index));
     let of_team = team.quota.as_ref();
     for quota in quotas.chain(of_team) {
-        let limit = match what {
+        let limit = match unit {
             "CPU cores" => &quota.cpu,
             _ => &quota.memory,
         };
@@ -109,8 +112,8 @@ fn check_against_quotas(team: &Team, what: &str, request: &Quantity, report: &mu
 }
 
 /// Whether a quantity is valid. Values that gpuc derived from an invalid one are not reported.
-fn check_quantity(what: &str, quantity: Option<&Quantity>, report: &mut Report) -> bool {
-    let is_cpu = what == "CPU cores";
+fn check_quantity(unit: &str, quantity: Option<&Quantity>, report: &mut Report) -> bool {
+    let is_cpu = unit == "CPU cores";
     let is_invalid = |it: &&Quantity| {
         it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.text, is_cpu)
     };
@@ -120,7 +123,7 @@ fn check_quantity(what: &str, quantity: Option<&Quantity>, report: &mut Report) 
     if !quantity.span.is_written() {
         return false;
     }
-    let message = format!("invalid quantity `{}` for {what}", quantity.text);
+    let message = format!("invalid quantity `{}` for {unit}", quantity.text);
     let examples = if is_cpu {
         "`4`, `0.5` or `500m`"
     } else {
@@ -135,10 +138,8 @@ fn check_quantity(what: &str, quantity: Option<&Quantity>, report: &mut Report) 
     } else {
         format!("write a quantity such as {examples}")
     };
-    report
-        .diagnostic(&RULE.code, quantity.span, message)
-        .help(help)
-        .emit();
+    let builder = report.diagnostic(&RULE.code, quantity.span, message);
+    with_quantity_help(builder, &quantity.text, quantity.span, is_cpu, help).emit();
     false
 }
 

@@ -39,13 +39,21 @@ teams:
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
         let Amounts { cpu, memory } = &team.default_request;
-        let allocatable_cpu =
-            |pool: &Pool| cluster.node_capacity(pool).0.map(|room| room.allocatable);
-        let allocatable_memory =
-            |pool: &Pool| cluster.node_capacity(pool).1.map(|room| room.allocatable);
-        let default = |what, quantity, unit| DefaultRequest {
+        let allocatable_cpu = |pool: &Pool| {
+            cluster
+                .node_capacity(pool)
+                .0
+                .map(|capacity| capacity.allocatable)
+        };
+        let allocatable_memory = |pool: &Pool| {
+            cluster
+                .node_capacity(pool)
+                .1
+                .map(|capacity| capacity.allocatable)
+        };
+        let default = |resource, quantity, unit| DefaultRequest {
             team: &team.name,
-            what,
+            resource,
             quantity,
             unit,
         };
@@ -65,7 +73,7 @@ struct DefaultRequest<'t> {
     /// The name of the team.
     team: &'t str,
     /// The resource.
-    what: QuotaResource,
+    resource: QuotaResource,
     /// The requested quantity.
     quantity: &'t Quantity,
     /// The unit of allocatable amounts, in thousandths of the quantity's unit.
@@ -80,7 +88,7 @@ fn check_resource(
 ) {
     let DefaultRequest {
         team,
-        what,
+        resource,
         quantity,
         unit,
     } = default;
@@ -101,12 +109,12 @@ fn check_resource(
     }
     let message = format!(
         "the default request of team `{team}` does not fit on any node: {}",
-        what.format_amount(requested)
+        resource.format_amount(requested)
     );
     let label = format!(
         "a node of pool `{}` has {} allocatable",
         pool.name,
-        what.format_amount(max)
+        resource.format_amount(max)
     );
     report
         .diagnostic(&RULE.code, quantity.span, message)

@@ -11,11 +11,11 @@ pub(super) static RULE: Rule = Rule {
         name: "team-quota-unreachable",
         severity: Severity::Warning,
         summary: "a team's quota of CPU or memory exceeds the capacity of all pools",
-        checks: "Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most the allocatable
-amount of all pools together, at their maximum node count. The check applies if the sizes of all
-pools are known.",
-        reason: "Such a quota never takes effect: one team can take the CPU of all teams. Usually it is a typo in a
-unit, or an extra zero.",
+        checks: "Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most what all pools
+together can allocate to pods, at their maximum number of nodes. The check applies if the sizes of
+all pools are known.",
+        reason: "Such a quota limits nothing: one team can use the CPU and memory of all other teams. The usual
+cause is a wrong unit or an extra zero.",
         remedy: "Lower the quota, or remove it.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -51,12 +51,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 continue;
             };
             let message = format!(
-                "the quota of team `{}` exceeds the capacity of all pools: {}",
+                "team `{}` has a quota of {}, which exceeds the capacity of all pools",
                 team.name,
                 limit.resource.format_amount(limit.amount)
             );
             let label = format!(
-                "all pools have {} allocatable at their maximum node count",
+                "all pools together have {} at their maximum number of nodes",
                 limit.resource.format_amount(capacity)
             );
             report
@@ -106,8 +106,8 @@ mod tests {
             size,
             "cpu: 41, memory: 129Gi",
             &[
-                "the quota of team `t` exceeds the capacity of all pools: 41 cores",
-                "the quota of team `t` exceeds the capacity of all pools: 129 GiB of memory",
+                "team `t` has a quota of 41 cores, which exceeds the capacity of all pools",
+                "team `t` has a quota of 129 GiB of memory, which exceeds the capacity of all pools",
             ],
         );
         check("labels: {}", "cpu: 41, memory: 129Gi", &[]);

@@ -10,8 +10,8 @@ pub(super) static RULE: Rule = Rule {
         name: "team-without-quota",
         severity: Severity::Warning,
         summary: "a team without a quota can take GPUs that other teams are guaranteed",
-        checks: "Without queues: whether every namespace of every team has a quota of GPUs if other teams have
-guarantees.",
+        checks: "Whether every namespace of every team has a quota of GPUs if other teams have guarantees and there
+are no queues.",
         reason: "A namespace without a quota is not limited: one job in it can take the GPUs that other teams are
 guaranteed.",
         remedy: "Add a quota to the team. An entry with `guaranteed: 0` gives it no GPUs of a pool.",

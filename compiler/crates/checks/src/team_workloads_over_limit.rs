@@ -42,9 +42,9 @@ workloads:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let loads = contention::running_workloads(cluster);
-    for sum in ExceededByTeam::by_all_workloads(cluster, &loads) {
-        sum.diagnostic(&RULE.code, &loads, report).emit();
+    let workloads = contention::running_workloads(cluster);
+    for sum in ExceededByTeam::by_all_workloads(cluster, &workloads) {
+        sum.diagnostic(&RULE.code, &workloads, report).emit();
     }
 }
 

@@ -14,9 +14,9 @@ pub(super) static RULE: Rule = Rule {
         name: "volume-class-missing",
         severity: Severity::Warning,
         summary: "a workload or notebook claims a volume that cannot be provisioned",
-        checks: "In a cluster that gpuc creates: whether the volumes that workloads and notebooks claim can be
-provisioned. A claim without a class needs a default StorageClass, and a StorageClass of the cloud
-needs its CSI driver. EKS has no default class, and does not install the driver of its own class.",
+        checks: "Whether the volumes that workloads and notebooks claim can be provisioned in a cluster that gpuc
+creates. A claim without a class needs a default StorageClass, and a StorageClass of the cloud needs
+its CSI driver. EKS has no default class, and does not install the driver of its own class.",
         reason: "The claim stays `Pending`, and so do all pods that mount it: JupyterHub never starts.",
         remedy: "Add `storage` with a class, and name the class or make it the default: gpuc installs its driver. If
 other software installs StorageClasses, allow the warning.",

@@ -52,7 +52,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         };
         let pool = fitting_pools(cluster, workload).into_iter().find(|pool| {
-            !pool.interconnect.is_empty() && cluster.cloud.fabric_settings(pool).huge_pages_mib > 0
+            !pool.interconnect.is_empty()
+                && cluster.cloud.interconnect_settings(pool).huge_pages_mib > 0
         });
         let Some(pool) = pool else {
             continue;

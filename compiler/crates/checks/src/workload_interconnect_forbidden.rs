@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let pools = fitting_pools(cluster, workload);
         let mut networks = pools.iter().map(|pool| &pool.settings.network);
         let needed = networks.find_map(privileged_use);
-        let Some((span, action, why)) =
+        let Some((span, action, reason)) =
             needed.filter(|_| level.value != PodSecurityLevel::Privileged)
         else {
             continue;
@@ -62,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let message = format!("pods of team `{}` cannot {action}", team.name);
         report
             .diagnostic(&RULE.code, nodes.span, message)
-            .label(span, why)
+            .label(span, reason)
             .label(team.name.span, "this team needs `podSecurity: privileged`")
             .help("set `podSecurity: privileged` for the team, or use one node")
             .emit();
@@ -72,16 +72,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
 /// The location of a pool's network, the privileged action of its pods, and the reason.
 fn privileged_use(network: &Network) -> Option<(Span, &'static str, &'static str)> {
     let rdma = network.rdma.as_ref().map(|rdma| {
-        let why = "the pool's network adapters access locked memory";
-        (rdma.span, "lock memory for RDMA", why)
+        let reason = "the pool's network adapters access locked memory";
+        (rdma.span, "lock memory for RDMA", reason)
     });
     rdma.or_else(|| {
         let direct = network.gpudirect.as_ref()?;
-        let why = "GPUDirect uses directories and devices of the node";
+        let reason = "GPUDirect uses directories and devices of the node";
         Some((
             direct.span,
             "mount the node's directories for GPUDirect",
-            why,
+            reason,
         ))
     })
 }

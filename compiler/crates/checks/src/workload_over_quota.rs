@@ -205,19 +205,22 @@ fn check_quantities(
             continue;
         };
         let name = &workload.name;
-        let what = match &limit.resource {
+        let resource_name = match &limit.resource {
             QuotaResource::Cpu => "CPU",
             QuotaResource::Memory => "memory",
             QuotaResource::Storage => "storage",
             _ => "pods",
         };
-        let message = format!("workload `{name}` exceeds its team's quota of {what}");
+        let message = format!("workload `{name}` exceeds its team's quota of {resource_name}");
         let written = each.filter(|it| !it.is_default).map(|it| it.span);
         let builder = report.diagnostic(&RULE.code, written.unwrap_or(name.span), message);
         let mut builder =
             builder.primary_label(format!("it needs {}", limit.resource.format_amount(all)));
-        if let Some(given) = each.filter(|it| it.is_default) {
-            builder = builder.label(given.span, "the default of containers that set no requests");
+        if let Some(default) = each.filter(|it| it.is_default) {
+            builder = builder.label(
+                default.span,
+                "the default of containers that set no requests",
+            );
         }
         let quota_label = format!(
             "the team's quota is {}",
@@ -259,7 +262,7 @@ fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mu
     let (Some(max), Some(pods)) = (max, task.pods()) else {
         return;
     };
-    for (what, requested, max) in [
+    for (resource_name, requested, max) in [
         ("CPU", pods.cpu, max.cpu.as_ref()),
         ("memory", pods.memory, max.memory.as_ref()),
     ] {
@@ -272,7 +275,7 @@ fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mu
         if each > limit {
             let (name, owner) = (&workload.name, &team.name);
             let message = format!(
-                "workload `{name}` exceeds the maximum {what} of a container of team `{owner}`"
+                "workload `{name}` exceeds the maximum {resource_name} of a container of team `{owner}`"
             );
             report
                 .diagnostic(&RULE.code, requested.span, message)
@@ -396,8 +399,9 @@ mod tests {
             &limited("cpu: 2, memory: 4Gi, completions: 9, parallelism: 9"),
             &[],
         );
-        let over =
-            |what| format!("workload `a` exceeds the maximum {what} of a container of team `l`");
+        let over = |resource_name| {
+            format!("workload `a` exceeds the maximum {resource_name} of a container of team `l`")
+        };
         check(&limited("cpu: 2500m"), &[&over("CPU")]);
         check(&limited("memory: 5Gi"), &[&over("memory")]);
     }

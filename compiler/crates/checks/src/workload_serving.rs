@@ -167,19 +167,19 @@ mod tests {
 
     #[test]
     fn budgets_that_block_draining_are_found() {
-        let stuck =
+        let message =
             "the disruption budget never allows an eviction, so that nodes cannot be drained";
         for (replicas, budget, expected) in [
-            (1, "minAvailable: 1", &[stuck][..]),
+            (1, "minAvailable: 1", &[message][..]),
             (2, "minAvailable: 1", &[]),
-            (1, "maxUnavailable: 0", &[stuck]),
+            (1, "maxUnavailable: 0", &[message]),
             (1, "maxUnavailable: 1", &[]),
             (4, "minAvailable: 75%", &[]),
-            (3, "minAvailable: 75%", &[stuck]),
-            (1, "minAvailable: 50%", &[stuck]),
+            (3, "minAvailable: 75%", &[message]),
+            (1, "minAvailable: 50%", &[message]),
             (1, "minAvailable: 0%", &[]),
             (1, "maxUnavailable: 1%", &[]),
-            (9, "maxUnavailable: 0%", &[stuck]),
+            (9, "maxUnavailable: 0%", &[message]),
             (
                 2,
                 "minAvailable: 101%",

@@ -14,12 +14,12 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "the team or namespace of a workload is invalid",
         checks: "Whether the team of a workload is one of `teams`, and its namespace is one of the team's. Whether a
-workload in a team's namespace names the team. A workload cannot be in a system namespace of
-Kubernetes, of a chart or of gpuc.",
-        reason: "Quotas, queues and permissions belong to namespaces. In another namespace, a workload would use
-resources outside its quota, or wait in a queue that does not exist. Pods of charts may need
-privileges, and in their namespaces every pod has them.",
-        remedy: "Name the team, and either one of its namespaces or none.",
+workload in a team's namespace names the team. Whether its namespace belongs to Kubernetes, a chart
+or gpuc.",
+        reason: "Quotas, queues and permissions apply to namespaces. Outside the namespaces of its team, a workload
+would use resources that its quota does not count, or wait for a queue that does not exist. The
+namespaces of charts admit privileged pods.",
+        remedy: "Write the team. Then write one of its namespaces, or remove `namespace`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -70,7 +70,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let message = format!("the namespace `{namespace}` is used by {owner}");
             report
                 .diagnostic(&RULE.code, namespace.span, message)
-                .help("choose another namespace, or remove the key")
+                .help("write another namespace, or remove `namespace`")
                 .emit();
             continue;
         }
@@ -79,7 +79,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if let Some(own) = own.filter(|own| !owns_namespace(own)) {
             let message = format!("`{namespace}` is not a namespace of team `{}`", own.name);
             let builder = report.diagnostic(&RULE.code, namespace.span, message);
-            let builder = builder.label(own.name.span, "the workload's team");
+            let builder = builder.label(own.name.span, "the team is defined here");
             let names: Vec<_> = own.namespaces.iter().map(|it| it.as_str()).collect();
             builder.help(one_of_help(&names)).emit();
         }
@@ -91,7 +91,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             );
             report
                 .diagnostic(&RULE.code, namespace.span, message)
-                .label(other.name.span, "this team owns the namespace")
+                .label(other.name.span, "this team has the namespace")
                 .help(format!("add `team: {}`", other.name))
                 .emit();
         }

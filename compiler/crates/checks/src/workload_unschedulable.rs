@@ -16,16 +16,18 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "a workload does not fit on any pool",
         checks: "Whether each workload fits on its pool, or on any pool if it names none. A node must have enough
-GPUs, MIG devices or replicas, CPU and memory for a pod, and the pool must have enough nodes. The
-pool must not be dedicated to others. MIG devices and replicas must support the workload's needs,
-and the driver must support the CUDA version of its image. A workload without GPUs fits on pools
-without GPUs. In a cluster without such pools, it fits on pools whose nodes have no taint. Other
-pools it uses only if it names them. If GPUs are allocated through DRA and shared (`mps`), all pods
-of a workload use one ResourceClaim, which is one GPU of one node. The pods must then run on one
-node, request one GPU each and be at most `replicas`.",
-        reason: "The pods would stay pending indefinitely, or fail when they start. An autoscaler would not help.",
-        remedy: "Each pool is labelled with the reason why the workload does not fit. Lower the requests, name
-another pool, or change a pool.",
+GPUs, MIG devices or replicas, CPU and memory for a pod. The pool must have enough nodes and must
+not be dedicated to another team. MIG devices and replicas must support what the workload needs, and
+the driver must support the CUDA version of its image.
+
+A workload without GPUs runs on pools without GPUs. In a cluster without such pools, it runs on
+pools whose nodes have no taint. It uses other pools only if it names them.
+
+If GPUs are allocated through DRA and shared (`mps`), all pods of a workload use one ResourceClaim,
+which is one GPU of one node. The pods must then run on one node and request one GPU each, and there
+must be at most `replicas` of them.",
+        reason: "The pods would stay pending, or fail when they start. An autoscaler adds no node for them.",
+        remedy: "The message gives a reason for each pool. Lower the requests, name another pool, or change a pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -80,28 +82,27 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let mut builder = report.diagnostic(&RULE.code, span, message);
         let mut labelled = Vec::new();
         for pool in pools {
-            if let Some((why, _)) = misfit_reason(cluster, workload, pool) {
-                builder = builder.label(pool.name.span, format!("this pool {why}"));
+            if let Some((obstacle, _)) = misfit_reason(cluster, workload, pool) {
+                builder = builder.label(pool.name.span, format!("this pool {obstacle}"));
             }
             let demand = Demand::for_workload(cluster, workload, pool);
             let default = [demand.cpu, demand.memory].into_iter().flatten();
             for default in default.filter(|it| it.is_default) {
-                let verdict = check_pool(&demand, cluster, pool);
+                let evaluation = check_pool(&demand, cluster, pool);
                 let is_about_default = |reason: &Reason| reason.request_span == default.span;
-                if verdict.reasons.iter().any(is_about_default) && !labelled.contains(&default.span)
+                if evaluation.reasons.iter().any(is_about_default)
+                    && !labelled.contains(&default.span)
                 {
                     labelled.push(default.span);
-                    builder = builder.label(
-                        default.span,
-                        "the default of containers that set no requests",
-                    );
+                    builder =
+                        builder.label(default.span, "the default for containers without requests");
                 }
             }
         }
         let help = match (pool_name, PodGpuRequest::for_task(task)) {
             (Some(_), _) => "lower the requests, or name another pool".to_owned(),
             (None, Some(_)) => {
-                "lower the requests to the size of a pool, or name the intended pool".to_owned()
+                "lower the requests, or add a pool on which the workload fits".to_owned()
             }
             (None, None) => help_without_gpus(cluster, workload),
         };
@@ -113,12 +114,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn help_without_gpus(cluster: &Cluster, workload: &Workload) -> String {
     let fits = |pool: &&Pool| {
         let demand = Demand::for_workload(cluster, workload, pool);
-        let verdict = check_pool(&demand, cluster, pool);
-        verdict.feasibility() != Feasibility::DoesNotFit
+        let evaluation = check_pool(&demand, cluster, pool);
+        evaluation.feasibility() != Feasibility::DoesNotFit
     };
     match cluster.pools.iter().find(fits) {
         Some(pool) => format!(
-            "lower the requests, add a pool without GPUs, or use the nodes with GPUs of a pool: `pool: {}`",
+            "lower the requests, add a pool without GPUs, or run it on nodes with GPUs: `pool: {}`",
             pool.name
         ),
         None => "lower the requests, or add a pool of larger machines without GPUs".to_owned(),

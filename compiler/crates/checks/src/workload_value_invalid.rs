@@ -10,6 +10,7 @@ use gpuc_schema::config::{
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
+use super::messages::with_quantity_help;
 use super::workload_counts::{MAX_INT32, int32_counts, positive_counts};
 
 pub(super) static RULE: Rule = Rule {
@@ -18,9 +19,9 @@ pub(super) static RULE: Rule = Rule {
         name: "workload-value-invalid",
         severity: Severity::Error,
         summary: "a workload has an invalid value",
-        checks: "Quantities of CPU and memory, counts, and numbers that exceed the range of Kubernetes fields. Names
-of Secrets, claims, service accounts and variables. Names and mount paths of volumes. Schedules,
-ports, autoscalers and disruption budgets.",
+        checks: "Whether the values of a workload are valid: quantities of CPU and memory, counts and other numbers,
+names of Secrets, claims, service accounts and variables, names and mount paths of volumes,
+schedules, ports, autoscalers and disruption budgets.",
         reason: "The API server would reject the object, or accept it without effect. An autoscaler by CPU never
 scales pods that do not request CPU, and a disruption budget that protects every pod prevents nodes
 from being drained.",
@@ -277,11 +278,10 @@ impl Validator<'_> {
         };
         if let Some(amount) = amount.filter(is_invalid) {
             let message = format!("invalid quantity `{}` for {resource}", amount.value.0);
-            self.report_invalid(
-                amount.span,
-                message,
-                &format!("write a quantity such as {examples}"),
-            );
+            let builder = self.report.diagnostic(&RULE.code, amount.span, message);
+            let examples = format!("write a quantity such as {examples}");
+            let is_cpu = resource == "CPU cores";
+            with_quantity_help(builder, &amount.0, amount.span, is_cpu, examples).emit();
         }
     }
 

@@ -61,9 +61,9 @@ fn set_path(json: &mut Json, path: &[String], value: Json) {
     let Some((last, parents)) = path.split_last() else {
         return;
     };
-    let mut place = json;
+    let mut target = json;
     for key in parents {
-        place = match place {
+        target = match target {
             Json::Array(items) => match key
                 .parse()
                 .ok()
@@ -78,7 +78,7 @@ fn set_path(json: &mut Json, path: &[String], value: Json) {
             _ => return,
         };
     }
-    if let Json::Object(fields) = place {
+    if let Json::Object(fields) = target {
         fields.insert(last.clone(), value);
     }
 }
@@ -114,8 +114,8 @@ impl ExpandedFile<'_> {
         let below = below.take_while(|(path, _)| path.starts_with(&self.path));
         for (path, pick) in below.filter(|(path, _)| path.len() == self.path.len() + 1) {
             let (key, value) = (&path[self.path.len()], format_scalar(&pick.value));
-            let why = source_text(&pick.source);
-            let _ = writeln!(self.text, "{:indent$}# {key}: {value}, {why}", "");
+            let reason = source_text(&pick.source);
+            let _ = writeln!(self.text, "{:indent$}# {key}: {value}, {reason}", "");
         }
     }
 
@@ -162,17 +162,15 @@ impl ExpandedFile<'_> {
             return String::new();
         }
         let filled = self.defaults.get(self.path.as_slice());
-        let why = filled.map_or("default", |filled| source_text(&filled.source));
-        format!("  # {why}")
+        let reason = filled.map_or("default", |filled| source_text(&filled.source));
+        format!("  # {reason}")
     }
 }
 
 fn source_text(because: &DerivationReason) -> &'static str {
     match because {
-        DerivationReason::Rule(why) => why,
-        DerivationReason::Fact {
-            statement: what, ..
-        } => what,
+        DerivationReason::Rule(reason) => reason,
+        DerivationReason::Fact { statement, .. } => statement,
         DerivationReason::Default | DerivationReason::Written => "default",
     }
 }

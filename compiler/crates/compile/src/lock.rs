@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn invalid_locks_are_errors() {
-        for (text, part) in [
+        for (text, expected) in [
             ("", "EOF"),
             ("<<<<<<< ours\n{}", "conflict markers"),
             ("{\"gpuc\": 1}", "invalid type"),
@@ -230,7 +230,7 @@ mod tests {
             ),
         ] {
             let error = Lock::parse(text).expect_err(text);
-            assert!(error.contains(part), "{error}");
+            assert!(error.contains(expected), "{error}");
         }
     }
 

@@ -219,9 +219,9 @@ fn leading_duration(text: &str) -> Option<(u128, &str)> {
     // More digits are less than a nanosecond.
     let (fraction, _) = fraction.split_at(fraction.len().min(18));
     let scale = 10_u128.pow(u32::try_from(fraction.len()).ok()?);
-    let part = number(fraction)? * unit / scale;
+    let fraction_nanos = number(fraction)? * unit / scale;
     let whole = number(whole)?.checked_mul(*unit)?;
-    Some((whole.checked_add(part)?, rest))
+    Some((whole.checked_add(fraction_nanos)?, rest))
 }
 
 /// The digits at the beginning of a text, and the rest of the text.

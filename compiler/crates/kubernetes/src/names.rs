@@ -36,17 +36,17 @@ pub fn label_key_problem(key: &str) -> Option<String> {
             );
         }
     }
-    let part = match prefix {
+    let subject = match prefix {
         Some(_) => "the part after the `/`",
         None => "a key",
     };
     if name.is_empty() {
-        return Some(format!("{part} must not be empty"));
+        return Some(format!("{subject} must not be empty"));
     }
     if name.contains('/') {
         return Some("a key must have at most one `/`".to_owned());
     }
-    name_problem(name, part)
+    name_problem(name, subject)
 }
 
 /// The problem with the value of a label or taint; `None` if it is valid.
@@ -58,20 +58,20 @@ pub fn label_value_problem(value: &str) -> Option<String> {
 }
 
 /// The problem with a value or the name part of a key, which follow the same rule.
-fn name_problem(name: &str, part: &str) -> Option<String> {
+fn name_problem(name: &str, subject: &str) -> Option<String> {
     if name.len() > 63 {
-        return Some(format!("{part} must have at most 63 characters"));
+        return Some(format!("{subject} must have at most 63 characters"));
     }
     let edge = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
     let inner = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     if !name.chars().all(inner) {
         return Some(format!(
-            "{part} must consist of letters, digits, `-`, `_` and `.`"
+            "{subject} must consist of letters, digits, `-`, `_` and `.`"
         ));
     }
     if !edge(name.chars().next()) || !edge(name.chars().last()) {
         return Some(format!(
-            "{part} must begin and end with a letter or a digit"
+            "{subject} must begin and end with a letter or a digit"
         ));
     }
     None

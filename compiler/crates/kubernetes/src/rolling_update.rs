@@ -27,7 +27,7 @@ impl RollingUpdateDefaults {
 pub fn needs_extra_capacity(
     strategy: Option<&Node>,
     pods: u32,
-    usual: &RollingUpdateDefaults,
+    defaults: &RollingUpdateDefaults,
 ) -> bool {
     let kind = strategy.and_then(|strategy| strategy.get("type"));
     if pods == 0 || kind.and_then(Node::text) == Some("Recreate") {
@@ -35,9 +35,10 @@ pub fn needs_extra_capacity(
     }
     let rolling = strategy.and_then(|strategy| strategy.get("rollingUpdate"));
     let limit = |key: &str| rolling.and_then(|rolling| rolling.get(key));
-    let surge =
-        limit("maxSurge").map_or(Some(usual.allows_surge), |it| is_positive(it, pods, true));
-    let unavailable = limit("maxUnavailable").map_or(Some(usual.allows_unavailable), |it| {
+    let surge = limit("maxSurge").map_or(Some(defaults.allows_surge), |it| {
+        is_positive(it, pods, true)
+    });
+    let unavailable = limit("maxUnavailable").map_or(Some(defaults.allows_unavailable), |it| {
         is_positive(it, pods, false)
     });
     surge == Some(true) && unavailable == Some(false)
@@ -53,6 +54,6 @@ fn is_positive(written: &Node, pods: u32, round_up: bool) -> Option<bool> {
         return Some(count > 0);
     }
     let percent: u64 = text.strip_suffix('%')?.parse().ok()?;
-    let part = percent.saturating_mul(pods.into());
-    Some(if round_up { part > 0 } else { part >= 100 })
+    let scaled = percent.saturating_mul(pods.into());
+    Some(if round_up { scaled > 0 } else { scaled >= 100 })
 }

@@ -6,9 +6,8 @@ use gpuc_syntax::diag::{Diagnostic, Severity};
 use gpuc_syntax::node::{Node, Value};
 use gpuc_syntax::source::Span;
 
+use super::object::Object;
 use super::pods::creates_no_pods;
-use super::read::Object;
-use super::span_contains;
 
 /// The annotation: names or ids of warnings, separated by commas.
 pub(super) const ANNOTATION: &str = "gpuc.dev/allow";
@@ -82,4 +81,9 @@ pub(super) fn apply_allow_annotations<'s>(
     // An annotation that aliases share is used if one of the objects needs it.
     unused.retain(|it| !used.contains(it));
     unused
+}
+
+/// Whether one span is within another.
+pub(super) fn span_contains(whole: Span, part: Span) -> bool {
+    whole.source == part.source && whole.start <= part.start && part.end <= whole.end
 }

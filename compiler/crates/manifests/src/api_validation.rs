@@ -6,7 +6,7 @@ use gpuc_kubernetes::api_server::{self, Completeness, Step, Violation, locate_pa
 use gpuc_syntax::diag::{Code, Edit, Report};
 use gpuc_syntax::node::{Node, Value};
 
-use super::read::Object;
+use super::object::Object;
 use super::{CheckContext, SkipReason, api_versions, text_edit};
 
 /// API groups whose objects contain plain pod templates: their operators add no fields or volumes.
@@ -52,7 +52,7 @@ pub(super) fn report_violations(
 fn suggestion_edit(ctx: &CheckContext<'_>, object: &Object, found: &Violation) -> Option<Edit> {
     let meant = found.suggestion.as_deref()?;
     let (last, parent_path) = found.path.split_last()?;
-    let holder = parent_path
+    let parent = parent_path
         .iter()
         .try_fold(&object.root, |node, step| match step {
             Step::Key(key) => node.get(key),
@@ -60,11 +60,11 @@ fn suggestion_edit(ctx: &CheckContext<'_>, object: &Object, found: &Violation) -
         })?;
     match last {
         Step::Key(key) if found.is_key => {
-            text_edit::rename_key(ctx.sources, holder.entry(key)?, meant)
+            text_edit::rename_key(ctx.sources, parent.entry(key)?, meant)
         }
-        Step::Key(key) => text_edit::replace_value(ctx.sources, holder.get(key)?, meant),
+        Step::Key(key) => text_edit::replace_value(ctx.sources, parent.get(key)?, meant),
         Step::Item(index) => {
-            text_edit::replace_value(ctx.sources, holder.items().get(*index)?, meant)
+            text_edit::replace_value(ctx.sources, parent.items().get(*index)?, meant)
         }
     }
 }

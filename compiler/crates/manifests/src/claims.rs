@@ -9,8 +9,8 @@ use gpuc_model::scheduling::{Claim, Demand};
 use gpuc_model::{Cluster, PodGpuRequest};
 use gpuc_syntax::node::{Node, Value};
 
+use super::object::Object;
 use super::pod::Pod;
-use super::read::Object;
 use super::resources::{ResourceCount, parse_count};
 
 /// The kinds of claim templates and claims.
@@ -147,12 +147,12 @@ pub(super) fn generated_claim<'c>(
 /// Resolves the unread claims of a demand, as far as their objects are known.
 pub(super) fn resolve_claims(
     cluster: &Cluster,
-    given: &ClaimIndex<'_>,
+    claim_index: &ClaimIndex<'_>,
     pod: &Pod<'_>,
     demand: &mut Demand,
 ) {
     for claim in pod_claims(pod) {
-        let Some(claims) = requested_devices(cluster, given, pod, &claim) else {
+        let Some(claims) = requested_devices(cluster, claim_index, pod, &claim) else {
             continue;
         };
         demand
@@ -165,12 +165,12 @@ pub(super) fn resolve_claims(
 /// The devices that a claim of a pod requests, if they are known.
 pub(super) fn requested_devices(
     cluster: &Cluster,
-    given: &ClaimIndex<'_>,
+    claims: &ClaimIndex<'_>,
     pod: &Pod<'_>,
     claim: &PodClaim<'_>,
 ) -> Option<Vec<Claim>> {
     let name = claim.object_name();
-    if let Some(object) = given.find_claim(pod, claim.kind(), name) {
+    if let Some(object) = claims.find_claim(pod, claim.kind(), name) {
         return parse_requests(object);
     }
     let (class, count) = generated_claim(cluster, pod, name)?;
@@ -218,7 +218,7 @@ pub(super) fn parse_request(request: &Node) -> Option<Claim> {
     let (count, span) = match exactly.get("count") {
         None => (1, class.span()),
         Some(count) => match parse_count(count) {
-            ResourceCount::Whole(whole) => (whole, count.span()),
+            ResourceCount::Whole(number) => (number, count.span()),
             ResourceCount::Invalid | ResourceCount::Templated => return None,
         },
     };

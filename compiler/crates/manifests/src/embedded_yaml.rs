@@ -34,17 +34,17 @@ pub(super) fn expand_embedded(
     kind: &str,
     sources: &Sources,
 ) -> Vec<Node> {
-    let mut made = Vec::new();
+    let mut expanded = Vec::new();
     let keys = EMBEDDED_YAML_KEYS
         .iter()
         .find(|(group, _)| api_version.starts_with(group));
     if let Some((_, keys)) = keys {
-        expand_strings(root, keys, sources, &mut made);
+        expand_strings(root, keys, sources, &mut expanded);
     }
     if kind == "SparkApplication" || kind == "ScheduledSparkApplication" {
         add_spark_limits(root);
     }
-    made
+    expanded
 }
 
 fn expand_strings(node: &mut Node, keys: &[&str], sources: &Sources, created: &mut Vec<Node>) {
@@ -227,8 +227,8 @@ mod tests {
         let mut root = yaml::parse_allow_empty(&sources, id, &mut report)
             .remove(0)
             .root;
-        let made = expand_embedded(&mut root, "argoproj.io/v1alpha1", "Workflow", &sources);
-        assert!(made.is_empty());
+        let expanded = expand_embedded(&mut root, "argoproj.io/v1alpha1", "Workflow", &sources);
+        assert!(expanded.is_empty());
         let entry = root.get("podSpecPatch")?.entry(key)?;
         Some(sources.text(entry.key_span).to_owned())
     }

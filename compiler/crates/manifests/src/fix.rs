@@ -178,7 +178,8 @@ impl FileState {
             found.fix.is_some() && !self.rejected.contains(&name)
         };
         // Misspelled names come first: they may cause the other findings.
-        let is_name = |found: &Diagnostic| super::is_unreadable_code(found.code) && is_new(found);
+        let is_name =
+            |found: &Diagnostic| super::check::is_unreadable_code(found.code) && is_new(found);
         let only_names = findings.iter().any(|found| is_name(found));
         for found in findings {
             let Some(fix) = found.fix.as_ref().filter(|_| !only_names || is_name(found)) else {

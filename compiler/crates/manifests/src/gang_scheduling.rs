@@ -1,89 +1,54 @@
 //! Gangs: jobs whose pods wait for each other, so that all of them must run at once.
 
 use gpuc_model::Cluster;
-use gpuc_model::scheduling::{Feasibility, PodGroup, RunningWorkload};
+use gpuc_model::scheduling::{Feasibility, RunningWorkload};
 use gpuc_syntax::node::Node;
 
-use super::pod::Pod;
-use super::read::Object;
+use super::object::Object;
+use super::pod::{Pod, is_created_from};
+use super::pod_count::PodCount;
+use super::running_workloads::{merge_workload, workload_without_pools};
 use super::scheduling::{evaluate_pools, is_queued};
-use super::services::{PodCount, load_without_pools};
 use super::{CheckContext, jobs, ray};
 
-/// The loads of jobs whose pods run at once, if all pools that may fit a part of them are known: jobs whose pods
+/// The workloads of jobs whose pods run at once, if all pools that may fit a part of them are known: jobs whose pods
 /// certainly wait for each other (`is_certain`), or the others, where it depends on the program.
 pub(super) fn gang_workloads<'s>(
     ctx: &CheckContext<'s>,
     is_certain: bool,
 ) -> Vec<RunningWorkload<'s>> {
-    let mut loads: Vec<(&Pod<'s>, RunningWorkload<'s>)> = Vec::new();
+    let mut workloads: Vec<(&Pod<'s>, RunningWorkload<'s>)> = Vec::new();
     for pod in &ctx.pods {
         let waits = runs_as_gang(ctx.cluster, pod);
         let count = gang_pods(ctx.cluster, pod).filter(|it| it.pods > 0 && waits == is_certain);
         let Some(PodCount { pods, span }) = count else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+        let Some((demand, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
-        let verdicts = verdicts.iter();
-        let pools = verdicts.filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit);
-        let plain = load_without_pools(ctx, pod, pods, demand);
-        let part = RunningWorkload {
+        let evaluations = evaluations.iter();
+        let pools =
+            evaluations.filter(|evaluation| evaluation.feasibility() != Feasibility::DoesNotFit);
+        let plain = workload_without_pools(ctx, pod, pods, demand);
+        let workload = RunningWorkload {
             span: span.unwrap_or(plain.span),
             is_long_running: false,
-            pools: pools.map(|verdict| verdict.pool).collect(),
+            pools: pools.map(|evaluation| evaluation.pool).collect(),
             ..plain
         };
-        match loads
+        match workloads
             .last_mut()
             .filter(|(last, _)| std::ptr::eq(last.object, pod.object))
         {
-            None => loads.push((pod, part)),
-            Some((_, total)) => merge_workload(total, part),
+            None => workloads.push((pod, workload)),
+            Some((_, total)) => merge_workload(total, workload),
         }
     }
-    let loads = loads.into_iter().map(|(_, load)| load);
-    loads.filter(|load| !load.pools.is_empty()).collect()
-}
-
-/// Adds a part to the load that it starts together with.
-pub(super) fn merge_workload<'s>(total: &mut RunningWorkload<'s>, part: RunningWorkload<'s>) {
-    // The part with the most devices determines the span.
-    if max_group_devices(&part) > max_group_devices(total) {
-        total.span = part.span;
-    }
-    total.groups.extend(part.groups);
-    // A load may use the pools of all its parts.
-    for pool in part.pools {
-        if total.pools.iter().all(|it| it.index != pool.index) {
-            total.pools.push(pool);
-        }
-    }
-}
-
-/// The maximum number of devices of one of the load's groups.
-fn max_group_devices(load: &RunningWorkload<'_>) -> u64 {
-    let all = load.groups.iter().map(|group| {
-        let counted = group.demand.resources.iter().map(|it| it.count);
-        let claimed = group.demand.claims.iter().map(|it| it.count);
-        let each: u64 = counted.chain(claimed).sum();
-        each.saturating_mul(group.pods)
-    });
-    all.max().unwrap_or_default()
-}
-
-/// One pod of each group of a load, as separate loads.
-pub(super) fn split_into_single_pods<'c>(load: &RunningWorkload<'c>) -> Vec<RunningWorkload<'c>> {
-    let groups = load.groups.iter().map(|group| RunningWorkload {
-        groups: vec![PodGroup {
-            pods: 1,
-            pod_sets: vec![1],
-            ..group.clone()
-        }],
-        ..load.clone()
-    });
-    groups.collect()
+    let workloads = workloads.into_iter().map(|(_, workload)| workload);
+    workloads
+        .filter(|workload| !workload.pools.is_empty())
+        .collect()
 }
 
 /// The number of pods that must run at once; `None` if one may run without the others, or it is not known.
@@ -155,12 +120,6 @@ fn is_suspended(spec: &Node) -> bool {
     let policy = spec.get("runPolicy").and_then(|it| it.get("suspend"));
     let mut all = [spec.get("suspend"), policy].into_iter().flatten();
     all.any(|it| it.text() == Some("true"))
-}
-
-/// Whether a pod is created from the template below a node.
-pub(super) fn is_created_from(node: &Node, pod: &Pod<'_>) -> bool {
-    let spec = node.get("template").and_then(|it| it.get("spec"));
-    spec.is_some_and(|it| std::ptr::eq(it, pod.spec))
 }
 
 /// Parses a number: 1 if it is not set, `None` if it is invalid.

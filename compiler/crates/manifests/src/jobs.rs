@@ -3,11 +3,11 @@
 use gpuc_model::Cluster;
 use gpuc_syntax::node::Node;
 
-use super::gang_scheduling::is_created_from;
+use super::object::Object;
 use super::pod::Pod;
-use super::read::Object;
+use super::pod::is_created_from;
+use super::pod_count::{PodCount, parse_pod_count};
 use super::scheduling::is_queued;
-use super::services::{PodCount, parse_pod_count};
 
 /// The annotation that allows Kueue to start a Job with fewer pods than its parallelism.
 ///

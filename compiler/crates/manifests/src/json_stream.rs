@@ -31,7 +31,7 @@ pub(super) fn parse_json_stream(text: &str, source: u32) -> Option<Vec<Node>> {
 
 /// The ranges of several objects that are separated only by whitespace.
 fn object_ranges(text: &str) -> Option<Vec<(usize, usize)>> {
-    let mut parts = Vec::new();
+    let mut ranges = Vec::new();
     let (mut depth, mut start) = (0_usize, 0);
     let (mut in_text, mut is_escaped) = (false, false);
     for (index, c) in text.char_indices() {
@@ -50,7 +50,7 @@ fn object_ranges(text: &str) -> Option<Vec<(usize, usize)>> {
             '}' | ']' => {
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
-                    parts.push((start, index + 1));
+                    ranges.push((start, index + 1));
                 }
             }
             '"' => in_text = true,
@@ -58,7 +58,7 @@ fn object_ranges(text: &str) -> Option<Vec<(usize, usize)>> {
             _ => {}
         }
     }
-    (depth == 0 && !in_text && parts.len() > 1).then_some(parts)
+    (depth == 0 && !in_text && ranges.len() > 1).then_some(ranges)
 }
 
 #[cfg(test)]

@@ -7,7 +7,8 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml;
 
-use super::read::{Manifests, Object, SkipReason};
+use super::object::Object;
+use super::read::{Manifests, SkipReason};
 
 /// The file names of kustomize.
 ///
@@ -55,11 +56,11 @@ impl Kustomization {
         let folder = path.rsplit_once('/').map_or("", |it| it.0).to_owned();
         let list = |key: &str| root.get(key).map_or(&[][..], Node::items).iter();
         let resolve = |text: &str| join_path(&folder, text);
-        let parts = INCLUDE_KEYS
+        let included_files = INCLUDE_KEYS
             .iter()
             .flat_map(|key| list(key))
             .filter_map(Node::text);
-        let parts = parts.map(resolve).collect();
+        let included = included_files.map(resolve).collect();
         let (mut files, mut targets) = (Vec::new(), Vec::new());
         for patch in list("patches").chain(list("patchesJson6902")) {
             let file = patch.get("path").and_then(Node::text).map(resolve);
@@ -84,7 +85,7 @@ impl Kustomization {
         }
         Self {
             folder,
-            included: parts,
+            included,
             patch_files: files,
             targets,
         }

@@ -5,10 +5,9 @@ use gpuc_model::scheduling::{DefaultRequests, Demand};
 use gpuc_syntax::node::{Entry, Node, Origin, Scalar, Value};
 use gpuc_syntax::source::Span;
 
+use super::object::Object;
 use super::pod::Pod;
-use super::pods::INFERENCE_COMPONENTS;
-use super::read::Object;
-use super::services::{PodCount, parse_pod_count};
+use super::pod_count::{PodCount, parse_pod_count};
 
 /// The runtimes that the Trainer chart installs. They have no node selectors and no tolerations.
 ///
@@ -21,6 +20,11 @@ pub(super) const INSTALLED_RUNTIMES: &[&str] = &[
     "torch-distributed-with-cache",
     "xgboost-distributed",
 ];
+
+/// The components of an `InferenceService` of `KServe`.
+///
+/// Source: kserve/kserve `pkg/apis/serving/v1beta1/inference_service.go`, `InferenceServiceSpec` (from memory).
+pub(super) const INFERENCE_COMPONENTS: &[&str] = &["predictor", "transformer", "explainer"];
 
 /// The name of the training job in Trainer's runtimes.
 ///
@@ -68,22 +72,22 @@ pub(super) fn min_demand(pod: &Pod<'_>) -> Demand {
             _ => it.resources().map(|entry| entry.value.clone()),
         };
         let image = it.image().cloned();
-        let parts = [("resources", resources), ("image", image)];
-        mapping_node(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+        let fields = [("resources", resources), ("image", image)];
+        mapping_node(fields.into_iter().filter_map(|(key, it)| Some((key, it?))))
     });
     let containers = Node {
         value: Value::Sequence(containers.collect()),
         origin: Origin::Inherited,
     };
     let node_selection = ["nodeSelector", "affinity", "tolerations"].into_iter();
-    let places =
+    let fields =
         node_selection.filter_map(|key| Some((key, pod.operator_placement?.get(key)?.clone())));
-    let spec = mapping_node(places.chain([("containers", containers)]));
+    let spec = mapping_node(fields.chain([("containers", containers)]));
     Demand::from_pod_spec(&spec, &DefaultRequests::default())
 }
 
-fn mapping_node<'k>(parts: impl Iterator<Item = (&'k str, Node)>) -> Node {
-    let entries = parts.map(|(key, value)| Entry {
+fn mapping_node<'k>(fields: impl Iterator<Item = (&'k str, Node)>) -> Node {
+    let entries = fields.map(|(key, value)| Entry {
         key: key.to_owned(),
         key_span: Span::NONE,
         value,
@@ -117,8 +121,8 @@ fn spark_resources(role: &Node) -> Node {
         .into_iter()
         .filter_map(|(key, it)| Some((key, it?)));
     let requests = mapping_node(requests);
-    let parts = [("limits", limits.cloned()), ("requests", Some(requests))];
-    mapping_node(parts.into_iter().filter_map(|(key, it)| Some((key, it?))))
+    let fields = [("limits", limits.cloned()), ("requests", Some(requests))];
+    mapping_node(fields.into_iter().filter_map(|(key, it)| Some((key, it?))))
 }
 
 /// Parses a memory size of Spark, where `16g` means gibibytes. A bare number is in units of `plain`.
@@ -176,9 +180,9 @@ pub(super) fn component_pods(pod: &Pod<'_>) -> Option<PodCount> {
     }
     // Containers next to a server are in its pod, and workers are not counted.
     let is_counted = pod.operator_placement.is_some() || !pod.is_partial;
-    let mut parts = INFERENCE_COMPONENTS.iter().filter_map(|key| spec.get(key));
-    let part = parts.find(|part| std::ptr::eq(*part, pod.placement()))?;
-    parse_pod_count(part, "minReplicas").filter(|_| is_counted)
+    let mut components = INFERENCE_COMPONENTS.iter().filter_map(|key| spec.get(key));
+    let component = components.find(|component| std::ptr::eq(*component, pod.placement()))?;
+    parse_pod_count(component, "minReplicas").filter(|_| is_counted)
 }
 
 /// Whether an object is an `InferenceService` of `KServe`.

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::node::{Entry, Node};
 
-use super::read::Object;
+use super::object::Object;
 use super::resources;
 
 /// A pod that an object defines.
@@ -103,8 +103,8 @@ impl<'n> Container<'n> {
 
     /// The first requested GPU resource, unless the quantity is zero.
     pub fn gpu_request(&self) -> Option<&'n Entry> {
-        let mut asks = self.requested_resources();
-        asks.find(|entry| {
+        let mut requests = self.requested_resources();
+        requests.find(|entry| {
             resources::is_gpu_name(&entry.key) && entry.value.text().is_none_or(|text| text != "0")
         })
     }
@@ -129,4 +129,10 @@ impl<'n> Container<'n> {
         let named = |it: &&Node| it.get("name").and_then(Node::text) == Some(name);
         env.iter().find(named)?.get("value")
     }
+}
+
+/// Whether a pod is created from the template below a node.
+pub(super) fn is_created_from(node: &Node, pod: &Pod<'_>) -> bool {
+    let spec = node.get("template").and_then(|it| it.get("spec"));
+    spec.is_some_and(|it| std::ptr::eq(it, pod.spec))
 }

@@ -56,10 +56,10 @@ fn matches_labels(selector: &Node, labels: &Node) -> bool {
     let expressions = selector
         .get("matchExpressions")
         .map_or(&[][..], Node::items);
-    let has = |key: &str| labels.get(key).and_then(Node::text);
+    let label_value = |key: &str| labels.get(key).and_then(Node::text);
     let is_in = |expression: &Node| {
         let text = |key: &str| expression.get(key).and_then(Node::text);
-        let own = text("key").and_then(has);
+        let own = text("key").and_then(label_value);
         let mut values = expression.get("values").map_or(&[][..], Node::items).iter();
         match text("operator") {
             Some("In") => own.is_some() && values.any(|value| value.text() == own),
@@ -71,6 +71,6 @@ fn matches_labels(selector: &Node, labels: &Node) -> bool {
     has_terms
         && match_labels
             .iter()
-            .all(|entry| has(&entry.key) == entry.value.text())
+            .all(|entry| label_value(&entry.key) == entry.value.text())
         && expressions.iter().all(is_in)
 }

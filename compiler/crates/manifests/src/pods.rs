@@ -2,9 +2,9 @@
 
 use gpuc_syntax::node::{Node, Value};
 
-use super::operator_pods;
+use super::object::Object;
+use super::operator_pods::{self, INFERENCE_COMPONENTS};
 use super::pod::{Container, Pod};
-use super::read::Object;
 
 /// API groups whose objects contain chart values, patches, schemas or configuration, and create no pods from them.
 const GROUPS_WITHOUT_PODS: &[&str] = &[
@@ -51,11 +51,6 @@ const CONTAINER_KEYS: &[&str] = &[
     "containerSet",
     "sidecars",
 ];
-
-/// The components of an `InferenceService` of `KServe`.
-///
-/// Source: kserve/kserve `pkg/apis/serving/v1beta1/inference_service.go`, `InferenceServiceSpec` (from memory).
-pub(super) const INFERENCE_COMPONENTS: &[&str] = &["predictor", "transformer", "explainer"];
 
 /// Whether an object contains parts of other objects and creates no pods from them.
 pub(super) fn creates_no_pods(object: &Object) -> bool {
@@ -256,13 +251,13 @@ fn add_trainer_pods<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
 /// Adds the servers of `KServe`, under `model` or the name of a framework, which a `ServingRuntime` completes.
 fn add_inference_pods<'n>(object: &'n Object, pods: &mut Vec<Pod<'n>>) {
     let spec = object.root.get("spec");
-    for part in INFERENCE_COMPONENTS.iter().filter_map(|key| spec?.get(key)) {
+    for component in INFERENCE_COMPONENTS.iter().filter_map(|key| spec?.get(key)) {
         let is_server = |key: &str, node: &Node| {
             key == "model" || (node.get("resources").is_some() && node.get("containers").is_none())
         };
-        let servers = part.entries().iter();
+        let servers = component.entries().iter();
         let servers = servers.filter(|entry| is_server(&entry.key, &entry.value));
-        pods.extend(servers.map(|entry| operator_pod(object, part, &entry.value)));
+        pods.extend(servers.map(|entry| operator_pod(object, component, &entry.value)));
     }
 }
 

@@ -5,10 +5,10 @@
 
 use gpuc_syntax::node::Node;
 
-use super::gang_scheduling::is_created_from;
+use super::object::Object;
 use super::pod::Pod;
-use super::read::Object;
-use super::services::PodCount;
+use super::pod::is_created_from;
+use super::pod_count::PodCount;
 
 /// The specification of the cluster that an object defines.
 fn cluster_spec(object: &Object) -> Option<&Node> {

@@ -9,22 +9,8 @@ use gpuc_syntax::source::{Sources, Span};
 use gpuc_syntax::yaml;
 
 use super::kustomize::{self, Kustomization};
+use super::object::Object;
 use super::{embedded_yaml, json_stream, pods, template, yaml_aliases};
-
-/// A Kubernetes object in a manifest.
-#[derive(Clone, Debug)]
-pub struct Object {
-    /// The root mapping.
-    pub root: Node,
-    /// Its kind.
-    pub kind: String,
-    /// Its API group and version: `apps/v1`.
-    pub api_version: String,
-    /// Its name.
-    pub name: Option<String>,
-    /// Its namespace.
-    pub namespace: Option<String>,
-}
 
 /// The objects of some files.
 #[derive(Clone, Debug, Default)]
@@ -203,9 +189,9 @@ impl Manifests {
             || passed_over.any(|it| !matches!(it.reason, SkipReason::NoObjects))
     }
 
-    fn skip(&mut self, path: &str, why: SkipReason) {
+    fn skip(&mut self, path: &str, reason: SkipReason) {
         let path = path.to_owned();
-        self.skipped.push(SkippedDocument { path, reason: why });
+        self.skipped.push(SkippedDocument { path, reason });
     }
 }
 
@@ -236,26 +222,6 @@ fn set_type(item: &mut Node, api_version: &str, kind: &str) {
     }
 }
 
-impl Object {
-    /// Its kind and name: `Deployment trainer`.
-    pub fn title(&self) -> String {
-        match &self.name {
-            Some(name) => format!("{} {name}", self.kind),
-            None => self.kind.clone(),
-        }
-    }
-
-    /// Its API group; empty for the core group.
-    pub(super) fn group(&self) -> &str {
-        self.api_version.split_once('/').map_or("", |it| it.0)
-    }
-
-    /// Whether it is in exactly this API group.
-    pub(super) fn is_in_group(&self, group: &str) -> bool {
-        self.group() == group
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -266,11 +232,11 @@ mod tests {
         (manifests, report)
     }
 
-    fn why(text: &str) -> Vec<SkipReason> {
+    fn skip_reasons(text: &str) -> Vec<SkipReason> {
         let (manifests, report) = read("a.yaml", text);
         assert!(report.diagnostics().is_empty(), "{report:?}");
-        let why = manifests.skipped.into_iter().map(|it| it.reason);
-        why.collect()
+        let reasons = manifests.skipped.into_iter().map(|it| it.reason);
+        reasons.collect()
     }
 
     #[test]
@@ -302,8 +268,8 @@ mod tests {
 
     #[test]
     fn other_documents_are_skipped() {
-        assert_eq!(why("image: {tag: x}\n"), [SkipReason::NoObjects]);
-        assert_eq!(why("# nothing\n"), [SkipReason::NoObjects]);
+        assert_eq!(skip_reasons("image: {tag: x}\n"), [SkipReason::NoObjects]);
+        assert_eq!(skip_reasons("# nothing\n"), [SkipReason::NoObjects]);
         for other in [
             "markdown_extensions: [{emoji: {index: !!python/name:material.emoji.twemoji ''}}]\n",
             "Resources: {Bucket: {Name: !Sub '${AWS::StackName}-x'}}\n",
@@ -311,19 +277,22 @@ mod tests {
             "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n",
             "{\"a\": 1}\n{\"a\": 2}\n",
         ] {
-            assert_eq!(why(other), [SkipReason::NoObjects], "{other}");
+            assert_eq!(skip_reasons(other), [SkipReason::NoObjects], "{other}");
         }
         assert_eq!(
-            why("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
+            skip_reasons("{{- if .Values.on }}\nkind: Pod\n{{- end }}\n"),
             [SkipReason::Template]
         );
         let kustomization = "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n";
-        assert_eq!(why(kustomization), []);
+        assert_eq!(skip_reasons(kustomization), []);
         let patched = format!("{kustomization}patches: [{{path: a.yaml}}]\n");
-        assert_eq!(why(&patched), [SkipReason::Kustomization]);
+        assert_eq!(skip_reasons(&patched), [SkipReason::Kustomization]);
         let patch = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\n\
                      spec: {template: {spec: {containers: [{name: a, tty: true}]}}}\n";
-        assert_eq!(why(patch), [SkipReason::Patch("Deployment a".to_owned())]);
+        assert_eq!(
+            skip_reasons(patch),
+            [SkipReason::Patch("Deployment a".to_owned())]
+        );
     }
 
     #[test]

@@ -45,10 +45,10 @@ pub(super) fn is_extended_resource(name: &str) -> bool {
 pub(super) fn advertised_resources(cluster: &Cluster) -> Vec<&str> {
     let mut names = Vec::new();
     for pool in &cluster.pools {
-        let offers = pool.advertised.get().into_iter().flatten();
-        for offer in offers.chain(&pool.interconnect) {
-            if !names.contains(&offer.resource.as_str()) {
-                names.push(offer.resource.as_str());
+        let advertised = pool.advertised.get().into_iter().flatten();
+        for resource in advertised.chain(&pool.interconnect) {
+            if !names.contains(&resource.name.as_str()) {
+                names.push(resource.name.as_str());
             }
         }
     }

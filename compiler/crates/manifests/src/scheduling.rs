@@ -11,9 +11,9 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use super::claims::{self, ClaimIndex};
+use super::object::Object;
 use super::operator_pods;
 use super::pod::{Container, Pod};
-use super::read::Object;
 use super::resources::{ResourceCount, is_unadvertised_gpu, parse_count};
 
 /// A pod that no pool fits.
@@ -23,7 +23,7 @@ pub(crate) struct UnschedulablePod<'s> {
     /// Its requirements.
     pub(crate) demand: Demand,
     /// The feasibility in each pool.
-    pub(crate) verdicts: Vec<PoolFeasibility<'s>>,
+    pub(crate) evaluations: Vec<PoolFeasibility<'s>>,
     /// The cause to report.
     pub(crate) cause: UnschedulableCause,
 }
@@ -48,26 +48,28 @@ pub(crate) enum UnschedulableCause {
 /// The pods that no pool fits, as far as the manifests contain all of their fields.
 pub(super) fn unschedulable_pods<'s>(
     cluster: &'s Cluster,
-    given: &ClaimIndex<'_>,
+    claims: &ClaimIndex<'_>,
     pods: &[Pod<'_>],
 ) -> Vec<UnschedulablePod<'s>> {
     let mut found = Vec::new();
     for (index, pod) in pods.iter().enumerate() {
-        let Some((demand, mut verdicts)) = evaluate_pools(cluster, given, pod) else {
+        let Some((demand, mut evaluations)) = evaluate_pools(cluster, claims, pod) else {
             continue;
         };
         if !pod.requests_gpus() && !selects_pool_nodes(&demand) {
-            retain_conclusive(cluster, &mut verdicts);
+            retain_conclusive(cluster, &mut evaluations);
         }
-        let mut feasibilities = verdicts.iter().map(PoolFeasibility::feasibility);
-        if verdicts.is_empty() || feasibilities.any(|answer| answer != Feasibility::DoesNotFit) {
+        let mut feasibilities = evaluations.iter().map(PoolFeasibility::feasibility);
+        if evaluations.is_empty()
+            || feasibilities.any(|feasibility| feasibility != Feasibility::DoesNotFit)
+        {
             continue;
         }
-        let cause = classify(&verdicts);
+        let cause = classify(&evaluations);
         found.push(UnschedulablePod {
             pod: index,
             demand,
-            verdicts,
+            evaluations,
             cause,
         });
     }
@@ -76,19 +78,19 @@ pub(super) fn unschedulable_pods<'s>(
 
 /// For a pod that may run on any node: keeps the pools whose taints it tolerates if it is too large for all of them,
 /// else none. A cluster that gpuc does not create may have nodes outside of pools.
-fn retain_conclusive(cluster: &Cluster, verdicts: &mut Vec<PoolFeasibility<'_>>) {
+fn retain_conclusive(cluster: &Cluster, evaluations: &mut Vec<PoolFeasibility<'_>>) {
     let is_complete = cluster.config.cloud.creates_cluster();
-    let is_tainted = |verdict: &PoolFeasibility<'_>| {
-        let mut against = obstacles(verdict);
-        against.any(|reason| matches!(reason.cause, MisfitCause::Taint { .. }))
+    let is_tainted = |evaluation: &PoolFeasibility<'_>| {
+        let mut obstacles_of_pool = obstacles(evaluation);
+        obstacles_of_pool.any(|reason| matches!(reason.cause, MisfitCause::Taint { .. }))
     };
-    verdicts.retain(|verdict| !is_tainted(verdict));
-    let is_too_small = |verdict: &PoolFeasibility<'_>| {
-        let is_size = |why: &MisfitCause| why.is_size();
-        obstacles(verdict).any(|reason| is_size(&reason.cause))
+    evaluations.retain(|evaluation| !is_tainted(evaluation));
+    let is_too_small = |evaluation: &PoolFeasibility<'_>| {
+        let is_size = |cause: &MisfitCause| cause.is_size();
+        obstacles(evaluation).any(|reason| is_size(&reason.cause))
     };
-    if !is_complete || !verdicts.iter().all(is_too_small) {
-        verdicts.clear();
+    if !is_complete || !evaluations.iter().all(is_too_small) {
+        evaluations.clear();
     }
 }
 
@@ -96,15 +98,15 @@ fn retain_conclusive(cluster: &Cluster, verdicts: &mut Vec<PoolFeasibility<'_>>)
 /// `None` if its requests are invalid.
 pub(super) fn evaluate_pools<'s>(
     cluster: &'s Cluster,
-    given: &ClaimIndex<'_>,
+    claim_index: &ClaimIndex<'_>,
     pod: &Pod<'_>,
 ) -> Option<(Demand, Vec<PoolFeasibility<'s>>)> {
     if !has_valid_requests(cluster, pod) {
         return None;
     }
     let mut demand = pod_demand(cluster, pod);
-    claims::resolve_claims(cluster, given, pod, &mut demand);
-    let mut verdicts = check_pools(&demand, cluster);
+    claims::resolve_claims(cluster, claim_index, pod, &mut demand);
+    let mut evaluations = check_pools(&demand, cluster);
     let mut counts = demand.resources.iter().map(|request| request.count);
     let claims = demand.claims.len() + demand.unresolved_claims.len();
     let requests_devices = claims > 0 || counts.any(|count| count > 0);
@@ -114,25 +116,27 @@ pub(super) fn evaluate_pools<'s>(
     // Kueue adds the tolerations and labels of the pool with the devices, and changes no existing ones.
     let is_tolerated = may_tolerate || (is_queued(cluster, pod) && requests_devices);
     let is_unknown = is_completed && pod.operator_placement.is_none();
-    for verdict in &mut verdicts {
-        verdict.reasons.retain(|reason| {
+    for evaluation in &mut evaluations {
+        evaluation.reasons.retain(|reason| {
             let is_taint = matches!(reason.cause, MisfitCause::Taint { .. });
             !(is_taint && is_tolerated || is_unknown && is_placement_reason(reason))
         });
     }
-    Some((demand, verdicts))
+    Some((demand, evaluations))
 }
 
 /// Whether every extended resource that a pod requests is known and has a valid quantity; other rules report the rest.
 fn has_valid_requests(cluster: &Cluster, pod: &Pod<'_>) -> bool {
-    let asks = pod
+    let requests = pod
         .containers
         .iter()
         .flat_map(Container::requested_resources);
-    asks.filter(|entry| entry.key.contains('/')).all(|entry| {
-        !is_unadvertised_gpu(cluster, &entry.key)
-            && matches!(parse_count(&entry.value), ResourceCount::Whole(_))
-    })
+    requests
+        .filter(|entry| entry.key.contains('/'))
+        .all(|entry| {
+            !is_unadvertised_gpu(cluster, &entry.key)
+                && matches!(parse_count(&entry.value), ResourceCount::Whole(_))
+        })
 }
 
 /// The requirements of a pod. For a pod that a runtime completes, only the fields of its object are known.
@@ -242,72 +246,82 @@ fn is_placement_reason(reason: &Reason) -> bool {
     is_label_cause(&reason.cause) || matches!(reason.cause, MisfitCause::Taint { .. })
 }
 
-fn is_label_cause(why: &MisfitCause) -> bool {
-    why.is_label()
+fn is_label_cause(cause: &MisfitCause) -> bool {
+    cause.is_label()
 }
 
 /// Whether a reason is that the nodes do not advertise the devices.
-fn is_not_advertised(why: &MisfitCause) -> bool {
+fn is_not_advertised(cause: &MisfitCause) -> bool {
     matches!(
-        why,
+        cause,
         MisfitCause::NotAdvertised { .. } | MisfitCause::DeviceClassNotInPool { .. }
     )
 }
 
-fn classify(verdicts: &[PoolFeasibility<'_>]) -> UnschedulableCause {
-    let all = |verdict: &PoolFeasibility<'_>, is: fn(&MisfitCause) -> bool| {
-        let mut against = obstacles(verdict);
-        against.all(|reason| is(&reason.cause))
+fn classify(evaluations: &[PoolFeasibility<'_>]) -> UnschedulableCause {
+    let all = |evaluation: &PoolFeasibility<'_>, is: fn(&MisfitCause) -> bool| {
+        let mut obstacles_of_pool = obstacles(evaluation);
+        obstacles_of_pool.all(|reason| is(&reason.cause))
     };
-    let any = |verdict: &PoolFeasibility<'_>, is: fn(&MisfitCause) -> bool| {
-        let mut against = obstacles(verdict);
-        against.any(|reason| is(&reason.cause))
+    let any = |evaluation: &PoolFeasibility<'_>, is: fn(&MisfitCause) -> bool| {
+        let mut obstacles_of_pool = obstacles(evaluation);
+        obstacles_of_pool.any(|reason| is(&reason.cause))
     };
-    let first = |is: fn(&MisfitCause) -> bool| verdicts.iter().position(|verdict| all(verdict, is));
-    let taints = |why: &MisfitCause| matches!(why, MisfitCause::Taint { .. });
-    let only_taints = verdicts.iter().enumerate();
-    let only_taints = only_taints.filter(|(_, verdict)| all(verdict, taints));
+    let first = |is: fn(&MisfitCause) -> bool| {
+        evaluations
+            .iter()
+            .position(|evaluation| all(evaluation, is))
+    };
+    let taints = |cause: &MisfitCause| matches!(cause, MisfitCause::Taint { .. });
+    let only_taints = evaluations.iter().enumerate();
+    let only_taints = only_taints.filter(|(_, evaluation)| all(evaluation, taints));
     let only_taints: Vec<_> = only_taints.map(|(index, _)| index).collect();
-    let too_many =
-        |why: &MisfitCause| matches!(why, MisfitCause::TooManyDevices { .. }) || why.is_size();
-    let shares = |why: &MisfitCause| {
+    let too_many = |cause: &MisfitCause| {
+        matches!(cause, MisfitCause::TooManyDevices { .. }) || cause.is_size()
+    };
+    let several_devices = |cause: &MisfitCause| {
         matches!(
-            why,
+            cause,
             MisfitCause::SeveralReplicas { .. } | MisfitCause::SeveralMigDevices { .. }
         )
     };
-    let cuda = |why: &MisfitCause| {
+    let cuda = |cause: &MisfitCause| {
         matches!(
-            why,
+            cause,
             MisfitCause::Driver { .. } | MisfitCause::GpuModel { .. }
         )
     };
-    if verdicts.iter().all(|verdict| any(verdict, is_label_cause)) {
+    if evaluations
+        .iter()
+        .all(|evaluation| any(evaluation, is_label_cause))
+    {
         return UnschedulableCause::Selector;
     }
     if !only_taints.is_empty() {
         return UnschedulableCause::Taints(only_taints);
     }
-    if let Some(index) = first(shares) {
+    if let Some(index) = first(several_devices) {
         return UnschedulableCause::SeveralReplicas(index);
     }
     if let Some(index) = first(cuda) {
         return UnschedulableCause::Cuda(index);
     }
-    let mut advertising = verdicts
+    let mut advertising = evaluations
         .iter()
-        .filter(|verdict| !any(verdict, is_not_advertised))
+        .filter(|evaluation| !any(evaluation, is_not_advertised))
         .peekable();
     let is_advertised = advertising.peek().is_some();
-    if is_advertised && advertising.all(|verdict| any(verdict, too_many)) {
+    if is_advertised && advertising.all(|evaluation| any(evaluation, too_many)) {
         return UnschedulableCause::TooLarge;
     }
     UnschedulableCause::Mixed
 }
 
 /// The reasons why a pool does not fit.
-pub(super) fn obstacles<'v>(verdict: &'v PoolFeasibility<'_>) -> impl Iterator<Item = &'v Reason> {
-    let reasons = verdict.reasons.iter();
+pub(super) fn obstacles<'v>(
+    evaluation: &'v PoolFeasibility<'_>,
+) -> impl Iterator<Item = &'v Reason> {
+    let reasons = evaluation.reasons.iter();
     reasons.filter(|reason| reason.feasibility == Feasibility::DoesNotFit)
 }
 
@@ -315,18 +329,18 @@ impl<'s> UnschedulablePod<'s> {
     /// The closest pool: the one that the pod names, then one that advertises its devices, then the one with the fewest
     /// obstacles.
     pub(crate) fn closest_pool(&self) -> Option<&PoolFeasibility<'s>> {
-        let is_named = |verdict: &PoolFeasibility<'_>| {
+        let is_named = |evaluation: &PoolFeasibility<'_>| {
             let mut selector = self.demand.selector.iter();
             selector.any(|label| {
-                let is_pool = |value: &String| *value == verdict.pool.name.value;
+                let is_pool = |value: &String| *value == evaluation.pool.name.value;
                 label.key == POOL_LABEL && label.values.iter().any(is_pool)
             })
         };
-        let distance = |verdict: &&PoolFeasibility<'_>| {
-            let lacks = obstacles(verdict).any(|reason| is_not_advertised(&reason.cause));
-            (!is_named(verdict), lacks, obstacles(verdict).count())
+        let distance = |evaluation: &&PoolFeasibility<'_>| {
+            let lacks = obstacles(evaluation).any(|reason| is_not_advertised(&reason.cause));
+            (!is_named(evaluation), lacks, obstacles(evaluation).count())
         };
-        self.verdicts.iter().min_by_key(distance)
+        self.evaluations.iter().min_by_key(distance)
     }
 
     /// The span to report: the first GPUs of the pod, or else its node selector or its containers.

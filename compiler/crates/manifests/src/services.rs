@@ -1,20 +1,23 @@
-//! The loads of services, from the manifests and from the file: pods that run until they are deleted.
+//! The workloads of services, from the manifests and from the file: pods that run until they are deleted.
 //!
-//! All loads are minimums. Pods that an autoscaler may add, objects that may be the same one in another file, and
+//! All workloads are minimums. Pods that an autoscaler may add, objects that may be the same one in another file, and
 //! claims that several pods may share are not counted.
 
 use std::collections::BTreeMap;
 
-use gpuc_model::scheduling::{Demand, Feasibility, RunningWorkload, contention};
-use gpuc_model::{Cluster, WORKLOAD_LABEL};
+use gpuc_model::Cluster;
+use gpuc_model::scheduling::{Feasibility, RunningWorkload, contention};
 use gpuc_syntax::node::Node;
-use gpuc_syntax::source::Span;
 
-use super::claims::{CLAIM_KIND, may_share_namespace, pod_claims};
+use super::claims::may_share_namespace;
+use super::context::CheckContext;
+use super::generated_objects::is_generated_workload;
+use super::object::Object;
 use super::pod::Pod;
-use super::read::Object;
+use super::pod_count::{PodCount, parse_pod_count};
+use super::running_workloads::{request_span, workload_without_pools};
 use super::scheduling::evaluate_pools;
-use super::{CheckContext, operator_pods, pod_sets, ray, volumes};
+use super::{operator_pods, ray, volumes};
 
 /// Kinds with `replicas` pods.
 ///
@@ -31,49 +34,40 @@ const REPLICATED: &[&str] = &[
 /// Kinds that scale others.
 const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
 
-/// A number of pods, with its span.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PodCount {
-    /// The number.
-    pub(super) pods: u64,
-    /// The span of the number.
-    pub(super) span: Option<Span>,
-}
-
 /// Pods of a controller: the index among all pods, and their number.
 type ControllerPods<'p, 's> = (usize, &'p Pod<'s>, PodCount);
 
-/// The loads of services.
+/// The workloads of services.
 pub(super) struct ServiceWorkloads<'s> {
-    /// The loads of the file, then those of the manifests.
-    pub(super) loads: Vec<RunningWorkload<'s>>,
-    /// The number of loads of the file.
-    file_load_count: usize,
+    /// The workloads of the file, then those of the manifests.
+    pub(super) workloads: Vec<RunningWorkload<'s>>,
+    /// The number of workloads of the file.
+    file_workload_count: usize,
 }
 
 impl<'s> ServiceWorkloads<'s> {
     /// The services of the file and of the manifests.
     pub(super) fn from_context(ctx: &CheckContext<'s>) -> Self {
-        Self::collect_loads(ctx, None)
+        Self::collect_workloads(ctx, None)
     }
 
-    /// The same, with the target of `scaler` at its maximum. The load has the span of the maximum.
+    /// The same, with the target of `scaler` at its maximum. The workload has the span of the maximum.
     pub(super) fn with_max(ctx: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
-        Self::collect_loads(ctx, Some((scaler, max)))
+        Self::collect_workloads(ctx, Some((scaler, max)))
     }
 
-    fn collect_loads(ctx: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
-        let mut loads = contention::running_workloads(ctx.cluster);
-        loads.retain(|load| load.is_long_running);
-        let from_file = loads.len();
+    fn collect_workloads(ctx: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
+        let mut workloads = contention::running_workloads(ctx.cluster);
+        workloads.retain(|workload| workload.is_long_running);
+        let from_file = workloads.len();
         // An object in two files may be for two clusters or two stages: only the smaller one is certain.
         let mut smallest: BTreeMap<_, Vec<ControllerPods<'_, 's>>> = BTreeMap::new();
-        let mut part = 0;
+        let mut pod_index = 0;
         let scalers: Vec<_> = ctx.objects.iter().filter(|it| is_scaler(it)).collect();
         for (index, pod) in ctx.pods.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &ctx.pods[before]);
             let is_same_object = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
-            part = if is_same_object { part + 1 } else { 0 };
+            pod_index = if is_same_object { pod_index + 1 } else { 0 };
             let max = scaled.filter(|(scaler, _)| {
                 let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
                 is_replicated
@@ -86,7 +80,7 @@ impl<'s> ServiceWorkloads<'s> {
             else {
                 continue;
             };
-            let candidates = smallest.entry((&pod.object.kind, &pod.object.name, part));
+            let candidates = smallest.entry((&pod.object.kind, &pod.object.name, pod_index));
             let alike = candidates.or_default();
             let mut others = alike.iter_mut();
             match others.find(|(_, other, _)| may_share_namespace(other.object, pod.object)) {
@@ -99,27 +93,27 @@ impl<'s> ServiceWorkloads<'s> {
         pods.sort_unstable_by_key(|(index, ..)| *index);
         let max = scaled.and_then(|(_, max)| max.span);
         for (_, pod, count) in pods {
-            let load = service_load(ctx, pod, count);
-            // The scaled load determines the span of a finding about several loads.
-            loads.extend(load.map(|load| RunningWorkload {
+            let workload = service_workload(ctx, pod, count);
+            // The scaled workload determines the span of a finding about several workloads.
+            workloads.extend(workload.map(|workload| RunningWorkload {
                 is_patched: max.is_some() && count.span == max,
-                ..load
+                ..workload
             }));
         }
         for pod in ctx.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
-            loads.extend(daemon_set_loads(ctx, pod));
+            workloads.extend(daemon_set_workloads(ctx, pod));
         }
         Self {
-            loads,
-            file_load_count: from_file,
+            workloads,
+            file_workload_count: from_file,
         }
     }
 
     /// The same, as quotas count them: without queues they count a resource by its name, in any pool.
     pub(super) fn with_quota_pools(mut self, cluster: &'s Cluster) -> Self {
         if !cluster.has_queues() {
-            for load in &mut self.loads[self.file_load_count..] {
-                load.pools = cluster.pools.iter().collect();
+            for workload in &mut self.workloads[self.file_workload_count..] {
+                workload.pools = cluster.pools.iter().collect();
             }
         }
         self
@@ -127,13 +121,15 @@ impl<'s> ServiceWorkloads<'s> {
 
     /// The same, with the storage of PersistentVolumeClaims among the manifests.
     pub(super) fn with_volumes(mut self, ctx: &CheckContext<'s>) -> Self {
-        self.loads.extend(volumes::claim_loads(ctx));
+        self.workloads.extend(volumes::claim_workloads(ctx));
         self
     }
 
-    /// Whether one of these loads is of the manifests, so that the finding is reported here.
-    pub(super) fn includes_manifests(&self, loads: &[usize]) -> bool {
-        loads.iter().any(|index| *index >= self.file_load_count)
+    /// Whether one of these workloads is of the manifests, so that the finding is reported here.
+    pub(super) fn includes_manifests(&self, indexes: &[usize]) -> bool {
+        indexes
+            .iter()
+            .any(|index| *index >= self.file_workload_count)
     }
 }
 
@@ -189,19 +185,6 @@ pub(super) fn configured_pods(pod: &Pod<'_>) -> Option<PodCount> {
         pods: sets.pods.saturating_mul(each),
         span: sets.span.or(size.span),
     })
-}
-
-/// Parses a number of pods: 1 if it is not set, `None` if it is invalid.
-pub(super) fn parse_pod_count(spec: &Node, key: &str) -> Option<PodCount> {
-    let Some(written) = spec.get(key) else {
-        return Some(PodCount {
-            pods: 1,
-            span: None,
-        });
-    };
-    let pods = written.text()?.parse().ok()?;
-    let span = Some(written.span());
-    Some(PodCount { pods, span })
 }
 
 /// The minimum number of pods of a service until it is deleted.
@@ -270,29 +253,16 @@ fn targets_object(scaler: &Object, object: &Object) -> bool {
     target.is_some_and(named)
 }
 
-/// Whether gpuc generated an object for a workload of the file.
-pub(super) fn is_generated_workload(cluster: &Cluster, object: &Object) -> bool {
-    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
-    let is_labelled = labels.is_some_and(|it| it.get(WORKLOAD_LABEL).is_some());
-    let mut workloads = cluster.config.workloads.iter();
-    let is_named = workloads.any(|workload| {
-        let namespace = object.namespace.as_deref();
-        let in_namespace = namespace.is_none_or(|it| it == cluster.namespace_of(workload));
-        in_namespace && object.name.as_deref() == Some(workload.name.as_str())
-    });
-    is_labelled || is_named
-}
-
-fn service_load<'s>(
+fn service_workload<'s>(
     ctx: &CheckContext<'s>,
     pod: &Pod<'s>,
     count: PodCount,
 ) -> Option<RunningWorkload<'s>> {
-    let (demand, verdicts) = evaluate_pools(ctx.cluster, &ctx.claims, pod)?;
-    let verdicts = verdicts.iter();
-    let pools: Vec<_> = verdicts
-        .filter(|verdict| verdict.feasibility() != Feasibility::DoesNotFit)
-        .map(|verdict| verdict.pool)
+    let (demand, evaluations) = evaluate_pools(ctx.cluster, &ctx.claims, pod)?;
+    let evaluations = evaluations.iter();
+    let pools: Vec<_> = evaluations
+        .filter(|evaluation| evaluation.feasibility() != Feasibility::DoesNotFit)
+        .map(|evaluation| evaluation.pool)
         .collect();
     // Pods that fit no pool are reported by other rules.
     pools.first()?;
@@ -301,68 +271,27 @@ fn service_load<'s>(
         span: count.span.unwrap_or_else(|| request_span(pod)),
         pools,
         storage: each.saturating_mul(count.pods),
-        ..load_without_pools(ctx, pod, count.pods, demand)
+        ..workload_without_pools(ctx, pod, count.pods, demand)
     })
 }
 
-/// The loads of a DaemonSet with GPUs, for each pool whose nodes it certainly runs on.
-fn daemon_set_loads<'s>(ctx: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningWorkload<'s>> {
+/// The workloads of a DaemonSet with GPUs, for each pool whose nodes it certainly runs on.
+fn daemon_set_workloads<'s>(ctx: &CheckContext<'s>, pod: &Pod<'s>) -> Vec<RunningWorkload<'s>> {
     let evaluated = evaluate_pools(ctx.cluster, &ctx.claims, pod)
         .filter(|_| pod.gpu_containers().next().is_some());
-    let Some((demand, verdicts)) = evaluated else {
+    let Some((demand, evaluations)) = evaluated else {
         return Vec::new();
     };
-    let fitting = verdicts
+    let fitting = evaluations
         .iter()
         .filter(|it| it.feasibility() == Feasibility::Fits);
-    let load = fitting.filter_map(|verdict| {
-        let max = u64::from(verdict.pool.nodes.get()?.max);
+    let workloads = fitting.filter_map(|evaluation| {
+        let max = u64::from(evaluation.pool.nodes.get()?.max);
         Some(RunningWorkload {
             team: None,
-            pools: vec![verdict.pool],
-            ..load_without_pools(ctx, pod, max, demand.clone())
+            pools: vec![evaluation.pool],
+            ..workload_without_pools(ctx, pod, max, demand.clone())
         })
     });
-    load.collect()
-}
-
-/// The load of this many pods, without pools.
-pub(super) fn load_without_pools<'s>(
-    ctx: &CheckContext<'s>,
-    pod: &Pod<'s>,
-    pods: u64,
-    demand: Demand,
-) -> RunningWorkload<'s> {
-    let namespace = pod.object.namespace.as_deref();
-    let team = namespace.and_then(|it| ctx.cluster.team_of_namespace(it));
-    // Pods that name the same ResourceClaim share its devices.
-    let is_shared = pod_claims(pod)
-        .iter()
-        .any(|claim| claim.kind() == CLAIM_KIND);
-    let claims = if is_shared { Vec::new() } else { demand.claims };
-    RunningWorkload {
-        workload: None,
-        title: pod.title(),
-        namespace,
-        team: team.map(|(team, _)| team.name.as_str()),
-        span: request_span(pod),
-        is_patched: false,
-        is_long_running: true,
-        groups: vec![pod_sets::pod_group(
-            ctx.cluster,
-            pod.object,
-            pods,
-            Demand { claims, ..demand },
-        )],
-        pools: Vec::new(),
-        storage: 0,
-    }
-}
-
-/// The span of a pod's GPU request, or else of the pod.
-fn request_span(pod: &Pod<'_>) -> Span {
-    let gpus = pod
-        .gpu_containers()
-        .find_map(super::pod::Container::gpu_request);
-    gpus.map_or_else(|| pod.spec.span(), |entry| entry.key_span)
+    workloads.collect()
 }

@@ -292,9 +292,9 @@ pub(super) fn indentation_at(source: &Source, at: u32) -> Option<String> {
 
 /// Whether keys are in double quotes, as in JSON.
 pub(super) fn has_quoted_keys(source: &Source, span: Span) -> bool {
-    let inside = &source.text()[span.start as usize..span.end as usize];
+    let text = &source.text()[span.start as usize..span.end as usize];
     let json = source.text().trim_start().starts_with('{');
-    json || inside
+    json || text
         .trim_start_matches(['{', '[', ' ', '\r', '\n'])
         .starts_with('"')
 }

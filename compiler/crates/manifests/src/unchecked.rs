@@ -6,8 +6,8 @@ use gpuc_syntax::node::{Node, Value};
 use gpuc_syntax::source::{Sources, Span};
 
 use super::embedded_yaml::may_contain_yaml;
+use super::object::Object;
 use super::pods::{creates_no_pods, find_pods};
-use super::read::Object;
 use super::resources::{self, ResourceCount, parse_count};
 
 /// A GPU request in an unchecked field.

@@ -6,9 +6,10 @@ use gpuc_model::scheduling::{RunningWorkload, thousandths_of_node};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
+use super::CheckContext;
 use super::claims::may_share_namespace;
-use super::read::Object;
-use super::{CheckContext, services};
+use super::generated_objects::is_generated_workload;
+use super::object::Object;
 
 /// The requested bytes of a claim, with their span.
 fn claim_size(claim: &Node) -> Option<(u64, Span)> {
@@ -35,7 +36,7 @@ pub(super) fn claim_objects<'s>(ctx: &CheckContext<'s>) -> Vec<(&'s Object, u64,
     let mut smallest: BTreeMap<_, Vec<(&Object, u64, Span)>> = BTreeMap::new();
     let objects = ctx.objects.iter();
     let objects = objects.filter(|it| it.kind == "PersistentVolumeClaim" && it.name.is_some());
-    for object in objects.filter(|it| !services::is_generated_workload(ctx.cluster, it)) {
+    for object in objects.filter(|it| !is_generated_workload(ctx.cluster, it)) {
         let Some((bytes, span)) = claim_size(&object.root) else {
             continue;
         };
@@ -52,10 +53,10 @@ pub(super) fn claim_objects<'s>(ctx: &CheckContext<'s>) -> Vec<(&'s Object, u64,
     claims
 }
 
-/// The loads of the teams' claims.
-pub(super) fn claim_loads<'s>(ctx: &CheckContext<'s>) -> Vec<RunningWorkload<'s>> {
+/// The workloads of the teams' claims.
+pub(super) fn claim_workloads<'s>(ctx: &CheckContext<'s>) -> Vec<RunningWorkload<'s>> {
     let claims = claim_objects(ctx).into_iter();
-    let loads = claims.filter_map(|(object, bytes, span)| {
+    let workloads = claims.filter_map(|(object, bytes, span)| {
         let namespace = object.namespace.as_deref()?;
         let (team, _) = ctx.cluster.team_of_namespace(namespace)?;
         Some(RunningWorkload {
@@ -71,5 +72,5 @@ pub(super) fn claim_loads<'s>(ctx: &CheckContext<'s>) -> Vec<RunningWorkload<'s>
             storage: bytes,
         })
     });
-    loads.collect()
+    workloads.collect()
 }

@@ -67,9 +67,9 @@ fn visit_nodes(node: &mut Node, visit: &mut dyn FnMut(&mut Node)) {
 /// Removes edits that would change a shared span, and mentions the alias in the help of findings in one.
 pub(super) fn restrict_edits(found: &mut Diagnostic, shared: &BTreeSet<Span>) {
     let is_inside = |edit: Span| {
-        let is_after = |part: &Span| edit.start >= part.end || edit.end > part.end;
-        let mut parts = shared.iter();
-        parts.any(|part| part.source == edit.source && edit.start >= part.start && !is_after(part))
+        let is_after = |span: &Span| edit.start >= span.end || edit.end > span.end;
+        let mut spans = shared.iter();
+        spans.any(|span| span.source == edit.source && edit.start >= span.start && !is_after(span))
     };
     let changes = |fix: &gpuc_syntax::diag::Fix| fix.edits.iter().any(|edit| is_inside(edit.span));
     if is_inside(found.primary.span)

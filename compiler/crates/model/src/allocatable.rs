@@ -7,7 +7,7 @@
 use gpuc_schema::config::{DevicePlugin, DriverOwner, Exporter, Quantity};
 use gpuc_schema::{Span, Spanned};
 
-use super::{Cluster, MachineType, Pool, Sharing};
+use super::{Cluster, DaemonSetRequests, MachineType, Pool, Sharing};
 use crate::cloud::reserved::{MIB, NodeSize, Reserved};
 
 /// The amount of a resource on a node, in thousandths of a core or in bytes.
@@ -21,15 +21,6 @@ pub struct NodeCapacity {
     pub span: Option<Span>,
 }
 
-/// A `DaemonSet` that gpuc deploys to nodes, with the requests of each of its pods.
-#[derive(Clone, Debug)]
-pub struct DaemonSetRequests {
-    /// The name, without the pool.
-    pub name: &'static str,
-    /// The requests of a pod.
-    pub requests: Reserved,
-}
-
 /// The requests of a container of gpuc-runtime: thousandths of a core, and MiB.
 pub const RUNTIME_REQUESTS: (u64, u64) = (10, 32);
 
@@ -40,18 +31,6 @@ pub const RUNTIME_REQUESTS: (u64, u64) = (10, 32);
 /// 2026-11-21.
 const EXPORTER_REQUESTS: (u64, u64) = (100, 128);
 const DISCOVERY_REQUESTS: (u64, u64) = (5, 64);
-
-impl DaemonSetRequests {
-    /// A `DaemonSet` with requests in thousandths of a core and MiB.
-    pub fn new(name: &'static str, (cpu, mib): (u64, u64)) -> Self {
-        let memory = mib * MIB;
-        let asks = Reserved { cpu, memory };
-        Self {
-            name,
-            requests: asks,
-        }
-    }
-}
 
 impl Cluster {
     /// The CPU and the memory of a node of a pool, if they are known.

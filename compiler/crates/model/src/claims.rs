@@ -1,71 +1,14 @@
-//! The DeviceClasses of pools whose GPUs are allocated through Dynamic Resource Allocation (DRA).
+//! Quotas of GPUs that are allocated through Dynamic Resource Allocation (DRA): the devices that each one counts.
 
-use std::ops::RangeInclusive;
+use gpuc_schema::gpu::{Basis, GpuModel};
 
-use gpuc_schema::gpu::{Basis, GpuModel, MigProfile};
-use gpuc_syntax::node::Origin;
-
-use super::{Cluster, Grant, NodeRange, Pool};
-
-/// A DeviceClass of a pool: one kind of device, with the sharing of the pool.
-#[derive(Clone, Debug)]
-pub struct DeviceClass {
-    /// The name of the DeviceClass.
-    pub name: String,
-    /// The kind of device.
-    pub device_kind: DeviceKind,
-    /// The number on each node.
-    pub per_node: u32,
-    /// The origin.
-    pub origin: Origin,
-}
-
-/// A kind of device that is allocated through DRA.
-#[derive(Clone, Copy, Debug)]
-pub enum DeviceKind {
-    /// A full GPU.
-    FullGpu,
-    /// A MIG device.
-    MigDevice(&'static MigProfile),
-}
-
-impl DeviceClass {
-    /// The number in the pool, at the minimum and at the maximum number of nodes.
-    pub fn total(&self, nodes: &NodeRange) -> RangeInclusive<u64> {
-        let per_node = u64::from(self.per_node);
-        per_node * u64::from(nodes.min)..=per_node * u64::from(nodes.max)
-    }
-
-    /// The name of this DeviceClass in a ResourceQuota, which counts the devices that the claims of a namespace
-    /// request.
-    ///
-    /// Source: `ResourceClaimsPerClass` in kubernetes `pkg/quota/v1/evaluator/core/resource_claims.go`,
-    /// 2026-11-21.
-    pub fn quota_resource(&self) -> String {
-        Self::quota_resource_named(&self.name)
-    }
-
-    /// The name of any DeviceClass in a ResourceQuota.
-    pub fn quota_resource_named(name: &str) -> String {
-        format!("{name}.deviceclass.resource.k8s.io/devices")
-    }
-
-    /// The extended resource that a container can request in its `resources` instead of a claim, on Kubernetes versions
-    /// that create the claim for it. The part after the slash has at most 63 characters; a DeviceClass with a longer
-    /// name can only be requested in a claim.
-    ///
-    /// Source: KEP-5004, <https://www.kubernetes.dev/resources/keps/5004/>, 2026-11-21.
-    pub fn extended_resource(&self) -> Option<String> {
-        let fits = self.name.len() <= 63;
-        fits.then(|| format!("deviceclass.resource.kubernetes.io/{}", self.name))
-    }
-}
+use super::{Cluster, DeviceKind, Grant, Pool};
 
 impl Cluster {
     /// Whether the quota of a grant also counts the devices of a pool: the pool advertises the same resource, or has a
     /// DeviceClass with the same devices. A DeviceClass selects by GPU model, not by pool.
     pub fn counts_devices_of(&self, grant: &Grant, pool: &Pool) -> bool {
-        let mut offers = pool.advertised.get().into_iter().flatten();
+        let mut advertised = pool.advertised.get().into_iter().flatten();
         let grant_pool = &self.pools[grant.pool];
         let mut classes = grant_pool.classes.iter();
         match classes.find(|it| it.name == grant.resource) {
@@ -74,7 +17,7 @@ impl Cluster {
                 device_classes.any(|other| is_same_kind(class.device_kind, other.device_kind))
                     && is_same_model(grant_pool, pool)
             }
-            None => offers.any(|offer| offer.resource == grant.resource),
+            None => advertised.any(|resource| resource.name == grant.resource),
         }
     }
 
@@ -116,31 +59,5 @@ fn is_same_model(one: &Pool, other: &Pool) -> bool {
             .any(|name| other.products.contains(name))
     } else {
         one.compute_capability == other.compute_capability
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn kubernetes_names_derive_from_the_class() {
-        let class = |name: &str| DeviceClass {
-            name: name.to_owned(),
-            device_kind: DeviceKind::FullGpu,
-            per_node: 8,
-            origin: Origin::default(),
-        };
-        let train = class("train.gpuc.dev");
-        assert_eq!(
-            train.quota_resource(),
-            "train.gpuc.dev.deviceclass.resource.k8s.io/devices"
-        );
-        assert_eq!(
-            train.extended_resource().as_deref(),
-            Some("deviceclass.resource.kubernetes.io/train.gpuc.dev")
-        );
-        let long = format!("{}.gpuc.dev", "a".repeat(60));
-        assert_eq!(class(&long).extended_resource(), None);
     }
 }

@@ -26,14 +26,14 @@ impl ExtendedResourceRequest {
     /// The request of a notebook profile, whether the pool advertises enough devices or not. `None` if the pool has no
     /// devices, or only MIG devices and the notebook profile has no MIG profile.
     pub fn for_notebook(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
-        let offers = pool.advertised.get()?;
+        let advertised = pool.advertised.get()?;
         let resource = if let Some(mig_profile) = &profile.profile {
             // The naming of device plugins, as in `schema/src/gpu/mig.rs`.
             format!("nvidia.com/mig-{}", mig_profile.replace('+', "."))
         } else {
-            let mut offers = offers.iter();
-            let gpu = offers.find(|it| !it.resource.contains("/mig-"));
-            gpu?.resource.clone()
+            let mut advertised = advertised.iter();
+            let gpu = advertised.find(|it| !it.name.contains("/mig-"));
+            gpu?.name.clone()
         };
         let count = profile.gpus.map_or(1, |gpus| gpus.value);
         Some(Self { resource, count })

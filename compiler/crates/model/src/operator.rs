@@ -10,6 +10,7 @@ use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_syntax::node::Origin;
 
 use super::{Cluster, Label, Pool, PoolSpec, Sharing};
+pub use crate::cloud::DRIVER_DIR;
 use crate::cloud::{Cloud, Injection, RuntimeClass};
 
 /// The prefix of the node labels that select the operands.
@@ -27,14 +28,9 @@ pub const MIG_CONFIG_LABEL: &str = "nvidia.com/mig.config";
 /// Source: NVIDIA/k8s-driver-manager v0.12.0 `waitForPodsToTerminate`, NVIDIA/gpu-operator v26.7.0.
 pub const DEPLOY_CLIENT_LABEL: &str = "nvidia.com/gpu.deploy.client";
 
-/// The directory on a node in which the operator's driver container provides the driver.
-///
-/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `hostPaths.driverInstallDir`.
-pub const DRIVER_DIR: &str = "/run/nvidia/driver";
-
 /// The RuntimeClass that the operator creates by default.
 ///
-/// Source: the same file, `operator.runtimeClass`.
+/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `operator.runtimeClass`.
 pub const RUNTIME_CLASS: &str = "nvidia";
 
 /// The operands that run on the nodes of a pool, in addition to the validator.
@@ -148,53 +144,53 @@ pub fn operand_labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
         return Vec::new();
     }
     let Some(operands) = Operands::for_pool(cloud, pool) else {
-        let why = "this pool does not use the GPU Operator, so no operands run on its nodes";
+        let reason = "this pool does not use the GPU Operator, so no operands run on its nodes";
         let inputs = [pool.driver.span, pool.plugin.span];
         return vec![label(
             "nvidia.com/gpu.deploy.operands",
             "false",
             inputs,
-            why,
+            reason,
         )];
     };
-    let disabled = |operand: &str, owner: Span, why: &'static str| {
+    let disabled = |operand: &str, owner: Span, reason: &'static str| {
         label(
             &format!("{DEPLOY_LABEL_PREFIX}{operand}"),
             "false",
             [owner],
-            why,
+            reason,
         )
     };
     let mut labels = Vec::new();
     if !operands.driver {
-        let why = "the GPU Operator does not install the driver on this pool";
-        labels.push(disabled("driver", pool.driver.span, why));
+        let reason = "the GPU Operator does not install the driver on this pool";
+        labels.push(disabled("driver", pool.driver.span, reason));
     }
     if !operands.plugin {
-        let why = "another device plugin advertises these GPUs, and labels the nodes";
-        labels.push(disabled("device-plugin", pool.plugin.span, why));
-        labels.push(disabled("gpu-feature-discovery", pool.plugin.span, why));
+        let reason = "another device plugin advertises these GPUs, and labels the nodes";
+        labels.push(disabled("device-plugin", pool.plugin.span, reason));
+        labels.push(disabled("gpu-feature-discovery", pool.plugin.span, reason));
     }
     let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
     let is_shared = !matches!(pool.sharing.get(), None | Some(Sharing::Exclusive));
     let sharing = pool.sharing_span;
     if !operands.plugin || (is_mig && !operands.mig) {
-        let why = "the GPU Operator does not partition these GPUs";
-        labels.push(disabled("mig-manager", pool.plugin.span, why));
+        let reason = "the GPU Operator does not partition these GPUs";
+        labels.push(disabled("mig-manager", pool.plugin.span, reason));
     }
     if operands.plugin && is_shared {
-        let why = "the configuration of NVIDIA's device plugin for this pool";
+        let reason = "the configuration of NVIDIA's device plugin for this pool";
         let inputs = [pool.name.span, sharing];
-        labels.push(label(PLUGIN_CONFIG_LABEL, &pool.name, inputs, why));
+        labels.push(label(PLUGIN_CONFIG_LABEL, &pool.name, inputs, reason));
     }
     if operands.mig {
-        let why = "the MIG geometry of this pool, which the MIG manager applies";
+        let reason = "the MIG geometry of this pool, which the MIG manager applies";
         let inputs = [pool.name.span, sharing];
         labels.push(label(
             MIG_CONFIG_LABEL,
             &pool.mig_config_name(),
             inputs,
-            why,
+            reason,
         ));
     }
     labels
@@ -204,14 +200,14 @@ fn label(
     key: &str,
     value: &str,
     inputs: impl IntoIterator<Item = Span>,
-    why: &'static str,
+    reason: &'static str,
 ) -> Label {
     Label {
         key: key.to_owned(),
         value: value.to_owned(),
         origin: Origin::fact(
             inputs,
-            why,
+            reason,
             "NVIDIA/gpu-operator controllers/state_manager.go, 2026-11-21",
         ),
     }

@@ -14,7 +14,7 @@ use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::Origin;
 
-use super::{AdvertisedResource, DeviceClass, RDMA_RESOURCE, Resolved, Sharing};
+use super::{AdvertisedResource, DeviceClass, NodeRange, RDMA_RESOURCE, Resolved, Sharing};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 
@@ -192,7 +192,7 @@ impl PoolSpec {
             gpus,
             nodes,
             sharing,
-            advertised: offers,
+            advertised,
             settings: _,
             index: _,
             name: _,
@@ -216,7 +216,7 @@ impl PoolSpec {
             || gpus.is_unresolved()
             || nodes.is_unresolved()
             || sharing.is_unresolved()
-            || offers.is_unresolved()
+            || advertised.is_unresolved()
     }
 
     /// Whether the machines are reserved, so that no additional machine is available.
@@ -250,6 +250,15 @@ impl PoolSpec {
             _ => CpuArchitecture::Amd64,
         }
     }
+
+    /// The CPU architecture of the machine, if it is known.
+    pub(crate) fn known_architecture(&self) -> Option<CpuArchitecture> {
+        match self.machine.get()? {
+            MachineType::Catalog(machine) => Some(machine.architecture),
+            MachineType::Cpu(cpu) => Some((*cpu)?.architecture),
+            MachineType::Host => None,
+        }
+    }
 }
 
 impl Pool {
@@ -278,8 +287,8 @@ impl Pool {
     /// Whether pods that use the interconnect require permissions beyond the pod security level `baseline`: to pin
     /// memory for network devices, or to access directories and devices of the node.
     pub fn is_interconnect_privileged(&self) -> bool {
-        let mut fabric = self.interconnect.iter();
-        let has_rdma = fabric.any(|offer| offer.resource == RDMA_RESOURCE);
+        let mut interconnect = self.interconnect.iter();
+        let has_rdma = interconnect.any(|resource| resource.name == RDMA_RESOURCE);
         has_rdma || self.settings.network.gpudirect.is_some()
     }
 }
@@ -310,26 +319,6 @@ pub struct PoolGpus {
     pub span: Span,
     /// The location of the number in `gpu`, if it is set.
     pub count_span: Option<Span>,
-}
-
-/// The number of nodes of a pool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NodeRange {
-    /// The minimum.
-    pub min: u32,
-    /// The maximum.
-    pub max: u32,
-    /// The location of the minimum.
-    pub min_span: Span,
-    /// The location of the maximum.
-    pub max_span: Span,
-}
-
-impl NodeRange {
-    /// Whether the number of nodes is fixed.
-    pub fn is_fixed(&self) -> bool {
-        self.min == self.max
-    }
 }
 
 /// A label of a node.

@@ -20,10 +20,10 @@ pub struct ResourceGroup {
 
 /// The groups of the advertised resources of pools, by their first pool.
 pub fn resource_groups<'o>(
-    offers: impl IntoIterator<Item = (usize, &'o str)>,
+    advertised: impl IntoIterator<Item = (usize, &'o str)>,
 ) -> Vec<ResourceGroup> {
     let mut components: Vec<(BTreeSet<usize>, BTreeSet<&str>)> = Vec::new();
-    for (pool, resource) in offers {
+    for (pool, resource) in advertised {
         let is_connected = |component: &(BTreeSet<usize>, BTreeSet<&str>)| {
             component.0.contains(&pool) || component.1.contains(resource)
         };
@@ -48,8 +48,8 @@ pub fn resource_groups<'o>(
 mod tests {
     use super::*;
 
-    fn groups_of(offers: &[(usize, &str)]) -> Vec<(Vec<String>, Vec<usize>)> {
-        let groups = resource_groups(offers.iter().copied()).into_iter();
+    fn groups_of(advertised: &[(usize, &str)]) -> Vec<(Vec<String>, Vec<usize>)> {
+        let groups = resource_groups(advertised.iter().copied()).into_iter();
         groups.map(|group| (group.resources, group.pools)).collect()
     }
 

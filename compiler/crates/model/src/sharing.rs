@@ -59,7 +59,7 @@ pub struct MigGpu {
 #[derive(Clone, Debug)]
 pub struct AdvertisedResource {
     /// The name: `nvidia.com/gpu`, `nvidia.com/gpu.shared`, `nvidia.com/mig-3g.20gb`.
-    pub resource: String,
+    pub name: String,
     /// The number on each node.
     pub per_node: u32,
     /// The origin.

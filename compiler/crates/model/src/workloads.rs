@@ -35,12 +35,12 @@ impl<'w> PodGpuRequest<'w> {
     /// The resource that a device plugin advertises for the request on a pool, whether the number suffices or not. A
     /// test uses a MIG device if the pool has nothing else.
     pub fn device_request(&self, pool: &Pool, is_test: bool) -> Option<ExtendedResourceRequest> {
-        let offers = pool.advertised.get()?;
-        let gpu = offers.iter().find(|it| !it.resource.contains("/mig-"));
+        let advertised = pool.advertised.get()?;
+        let gpu = advertised.iter().find(|it| !it.name.contains("/mig-"));
         let resource = match self.profile {
             Some(profile) => format!("nvidia.com/mig-{}", profile.replace('+', ".")),
-            None if is_test => gpu.or(offers.first())?.resource.clone(),
-            None => gpu?.resource.clone(),
+            None if is_test => gpu.or(advertised.first())?.name.clone(),
+            None => gpu?.name.clone(),
         };
         let count = self.count;
         Some(ExtendedResourceRequest { resource, count })
@@ -51,7 +51,9 @@ impl<'w> PodGpuRequest<'w> {
         let mut classes = pool.classes.iter();
         classes.find(|class| match (class.device_kind, self.profile) {
             (DeviceKind::FullGpu, None) => true,
-            (DeviceKind::MigDevice(slice), Some(profile)) => slice.name == profile.value,
+            (DeviceKind::MigDevice(mig_profile), Some(profile)) => {
+                mig_profile.name == profile.value
+            }
             _ => false,
         })
     }
@@ -64,10 +66,10 @@ impl<'w> PodGpuRequest<'w> {
         let Some(devices) = self.device_request(pool, is_test) else {
             return 0;
         };
-        let offers = pool.advertised.get().map_or(&[][..], Vec::as_slice);
-        let mut offers = offers.iter();
-        let offer = offers.find(|it| it.resource == devices.resource);
-        offer.map_or(0, |offer| offer.per_node)
+        let advertised = pool.advertised.get().map_or(&[][..], Vec::as_slice);
+        let mut advertised = advertised.iter();
+        let resource = advertised.find(|it| it.name == devices.resource);
+        resource.map_or(0, |resource| resource.per_node)
     }
 }
 
@@ -172,10 +174,10 @@ fn accepts_request(
 /// Keeps the pools with the same interconnect as the first pool that has one.
 fn retain_same_interconnect(pools: &mut Vec<&Pool>) {
     let interconnect = |pool: &Pool| {
-        let offers = pool
+        let advertised = pool
             .interconnect
             .iter()
-            .map(|offer| (offer.resource.clone(), offer.per_node));
+            .map(|resource| (resource.name.clone(), resource.per_node));
         let gpudirect = pool
             .settings
             .network
@@ -183,7 +185,7 @@ fn retain_same_interconnect(pools: &mut Vec<&Pool>) {
             .iter()
             .flat_map(|it| &it.interfaces)
             .map(|it| (it.subnetwork.value.clone(), 1));
-        offers.chain(gpudirect).collect::<Vec<_>>()
+        advertised.chain(gpudirect).collect::<Vec<_>>()
     };
     let first = pools
         .iter()

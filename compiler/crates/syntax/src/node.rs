@@ -116,22 +116,16 @@ impl Origin {
     /// A derivation from these spans by a fact.
     pub fn fact(
         inputs: impl IntoIterator<Item = Span>,
-        what: &'static str,
+        statement: &'static str,
         source: &'static str,
     ) -> Self {
-        Self::derived(
-            inputs,
-            DerivationReason::Fact {
-                statement: what,
-                source,
-            },
-        )
+        Self::derived(inputs, DerivationReason::Fact { statement, source })
     }
 
     /// The input spans; none if only the parent node knows them.
     pub fn inputs(&self) -> &[Span] {
         match self {
-            Self::Generated(made) => &made.inputs,
+            Self::Generated(derivation) => &derivation.inputs,
             Self::Written { span, .. } => std::slice::from_ref(span),
             Self::Inherited => &[],
         }
@@ -306,7 +300,9 @@ impl Node {
         match &self.origin {
             Origin::Written { alias: used, span } => used.unwrap_or(*span),
             Origin::Inherited => Span::NONE,
-            Origin::Generated(made) => made.inputs.first().copied().unwrap_or(Span::NONE),
+            Origin::Generated(derivation) => {
+                derivation.inputs.first().copied().unwrap_or(Span::NONE)
+            }
         }
     }
 

@@ -179,8 +179,8 @@ pub struct NumberRange {
 impl NumberRange {
     /// Whether a number is in the range.
     pub fn contains(self, number: i128) -> bool {
-        self.min.is_none_or(|least| number >= least.into())
-            && self.max.is_none_or(|most| number <= most.into())
+        self.min.is_none_or(|min| number >= min.into())
+            && self.max.is_none_or(|max| number <= max.into())
     }
 }
 
@@ -216,13 +216,10 @@ fn collect_ranges(
         collect_ranges(root, items, path, found);
     }
     let end = |key: &str| schema.get(key).and_then(Value::as_i64);
-    let (least, most) = (end("minimum"), end("maximum"));
-    if least.is_some() || most.is_some() {
+    let (min, max) = (end("minimum"), end("maximum"));
+    if min.is_some() || max.is_some() {
         let own = found.entry(path.clone()).or_default();
-        own.push(NumberRange {
-            min: least,
-            max: most,
-        });
+        own.push(NumberRange { min, max });
     }
     let properties = schema.get("properties").and_then(Value::as_object);
     for (key, below) in properties.into_iter().flatten() {

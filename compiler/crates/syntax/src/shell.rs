@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_reaches_a_program_as_it_is() {
+    fn hostile_text_reaches_a_program_unchanged() {
         let values = [
             "",
             " ",

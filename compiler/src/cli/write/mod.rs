@@ -134,7 +134,7 @@ fn apply(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
             disk::remove_empty_parents(folder, path);
         }
     }
-    let mut made = BTreeSet::new();
+    let mut created = BTreeSet::new();
     for (path, action) in &changes.actions {
         let Some(file) = tree.get(path) else {
             continue;
@@ -143,7 +143,7 @@ fn apply(folder: &Path, tree: &Tree, changes: &Changes) -> Result<()> {
         match action {
             Action::Write => {
                 let parent = target.parent().unwrap_or(folder);
-                if made.insert(parent.to_owned()) {
+                if created.insert(parent.to_owned()) {
                     disk::create_folder(parent)?;
                 }
                 disk::write_atomically(&target, &file.contents, file.executable)?;

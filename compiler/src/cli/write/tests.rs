@@ -43,7 +43,7 @@ fn text(folder: &TempDir, path: &str) -> String {
     fs::read_to_string(folder.path().join(path)).unwrap()
 }
 
-fn refusal(result: Result<Changes>) -> String {
+fn error_message(result: Result<Changes>) -> String {
     format!("{:#}", result.unwrap_err())
 }
 
@@ -92,18 +92,21 @@ fn names(folder: &TempDir) -> Vec<String> {
 #[test]
 fn tree_is_added_changed_and_deleted() {
     let folder = TempDir::new().unwrap();
-    let inside = folder.path().join("out/ml");
+    let folder_path = folder.path().join("out/ml");
     let first = tree(&[("a.txt", "1"), ("x/y/b.txt", "1"), ("run.sh", "1")]);
-    let changes = write(&inside, &first, &lock(&first), false).unwrap();
+    let changes = write(&folder_path, &first, &lock(&first), false).unwrap();
     assert_eq!(changes.added, ["a.txt", "run.sh", "x/y/b.txt"]);
     let second = tree(&[("a.txt", "2"), ("run.sh", "1")]);
-    let changes = write(&inside, &second, &lock(&second), false).unwrap();
+    let changes = write(&folder_path, &second, &lock(&second), false).unwrap();
     assert_eq!(changes.changed, ["a.txt"]);
     assert_eq!(changes.removed, ["x/y/b.txt"]);
     assert_eq!(changes.unchanged, 1);
-    assert!(!inside.join("x").exists());
-    assert_eq!(read_lock(&inside).unwrap(), Some(lock(&second)));
-    assert_eq!(built_folders(&folder.path().join("out")).unwrap(), [inside]);
+    assert!(!folder_path.join("x").exists());
+    assert_eq!(read_lock(&folder_path).unwrap(), Some(lock(&second)));
+    assert_eq!(
+        built_folders(&folder.path().join("out")).unwrap(),
+        [folder_path]
+    );
 }
 
 #[test]
@@ -161,7 +164,7 @@ fn edited_files_are_kept_without_force() {
     fs::write(folder.path().join("c.txt"), "2").unwrap();
     let before = folder_snapshot(folder.path());
     let next = [("a.txt", "2"), ("c.txt", "2"), ("d.txt", "2")];
-    let message = refusal(build(&folder, &next));
+    let message = error_message(build(&folder, &next));
     assert!(message.contains("a.txt: edited by hand"), "{message}");
     assert!(message.contains("b.txt: edited by hand"), "{message}");
     assert!(
@@ -186,7 +189,7 @@ fn foreign_files_are_kept_without_force() {
     fs::write(folder.path().join("x/same.txt"), "1").unwrap();
     fs::write(folder.path().join("x/other.txt"), "mine").unwrap();
     let files = [("x/a.txt", "1"), ("x/same.txt", "1")];
-    let message = refusal(build(&folder, &files));
+    let message = error_message(build(&folder, &files));
     assert!(
         message.contains("x/a.txt: not written by gpuc"),
         "{message}"
@@ -208,7 +211,7 @@ fn links_are_errors() {
     for link in ["a.txt", "x"] {
         let folder = TempDir::new().unwrap();
         symlink(outside.path().join(link), folder.path().join(link)).unwrap();
-        let message = refusal(build(&folder, &[("a.txt", "1"), ("x/y/b.txt", "1")]));
+        let message = error_message(build(&folder, &[("a.txt", "1"), ("x/y/b.txt", "1")]));
         assert!(
             message.contains("is a symbolic link") && message.contains(link),
             "{message}"
@@ -220,7 +223,7 @@ fn links_are_errors() {
     build(&folder, &[("x/a.txt", "theirs")]).unwrap();
     fs::remove_dir_all(folder.path().join("x")).unwrap();
     symlink(outside.path(), folder.path().join("x")).unwrap();
-    assert!(refusal(build(&folder, &[])).contains("is a symbolic link"));
+    assert!(error_message(build(&folder, &[])).contains("is a symbolic link"));
     assert!(outside.path().join("a.txt").exists());
 }
 
@@ -228,22 +231,22 @@ fn links_are_errors() {
 fn blocking_paths_are_named() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("x"), "").unwrap();
-    let message = refusal(build(&folder, &[("x/a.txt", "1")]));
+    let message = error_message(build(&folder, &[("x/a.txt", "1")]));
     assert!(
         message.contains("/x: is a file, but gpuc needs a folder with this path"),
         "{message}"
     );
     fs::create_dir(folder.path().join("a.txt")).unwrap();
-    let message = refusal(build(&folder, &[("a.txt", "1")]));
+    let message = error_message(build(&folder, &[("a.txt", "1")]));
     assert!(
         message.contains("a.txt: is a folder, but gpuc generates a file with this path"),
         "{message}"
     );
-    let message = refusal(build(&folder, &[("../a.txt", "1")]));
+    let message = error_message(build(&folder, &[("../a.txt", "1")]));
     assert!(message.contains("`../a.txt`"), "{message}");
     let file = folder.path().join("x");
     let nothing = tree(&[("a", "")]);
-    let message = refusal(write(&file, &nothing, &lock(&nothing), false));
+    let message = error_message(write(&file, &nothing, &lock(&nothing), false));
     assert!(message.contains("/x"), "{message}");
 }
 
@@ -300,9 +303,9 @@ fn next_run_completes_a_killed_one() {
             disk::write_atomically(&folder.path().join(LOCK_FILE), &intent.to_json(), false)
                 .unwrap();
             let changes = plan_write(folder.path(), &target, Some(&intent)).unwrap();
-            let mut part = changes.clone();
-            part.actions.truncate(done);
-            apply(folder.path(), &target, &part).unwrap();
+            let mut partial = changes.clone();
+            partial.actions.truncate(done);
+            apply(folder.path(), &target, &partial).unwrap();
             fs::write(folder.path().join(format!("{TEMPORARY_PREFIX}77")), "ha").unwrap();
             if done >= 3 {
                 fs::write(
@@ -335,7 +338,7 @@ fn edit_is_detected_after_a_killed_run() {
     let intent = lock(&target).with_pending(read_lock(folder.path()).unwrap().as_ref());
     disk::write_atomically(&folder.path().join(LOCK_FILE), &intent.to_json(), false).unwrap();
     fs::write(folder.path().join("a.txt"), "mine").unwrap();
-    assert!(refusal(build(&folder, &[("a.txt", "2")])).contains("edited by hand"));
+    assert!(error_message(build(&folder, &[("a.txt", "2")])).contains("edited by hand"));
 }
 
 #[test]
@@ -373,14 +376,14 @@ fn deleted_cluster_keeps_foreign_files() {
 fn unreadable_lock_error_has_its_path() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join(LOCK_FILE), "{").unwrap();
-    let message = refusal(build(&folder, &[]));
+    let message = error_message(build(&folder, &[]));
     assert!(
         message.contains(LOCK_FILE) && message.contains("EOF"),
         "{message}"
     );
     fs::remove_file(folder.path().join(LOCK_FILE)).unwrap();
     symlink("/etc/passwd", folder.path().join(LOCK_FILE)).unwrap();
-    assert!(refusal(build(&folder, &[])).contains("is not a regular file"));
+    assert!(error_message(build(&folder, &[])).contains("is not a regular file"));
 }
 
 #[test]
@@ -390,7 +393,7 @@ fn flux_does_not_delete_itself() {
     let files = [("kustomization.yaml", "a"), ("flux/a.yaml", "a")];
     for force in [false, true] {
         let tree = tree(&files);
-        let refused = refusal(write(folder.path(), &tree, &lock(&tree), force));
+        let refused = error_message(write(folder.path(), &tree, &lock(&tree), force));
         assert!(
             refused.contains("Flux manages itself from this folder"),
             "{refused}"

@@ -8,10 +8,11 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=cloud/lib.sh
 . "$here/cloud/lib.sh"
 
+default_context='a kubeconfig fetched for this run'
 usage="Deploys manifests and charts to the cluster, in dependency order.
 usage: ${0##*/} [--dry-run] [--context NAME] [--timeout DURATION] [--take-ownership]
   --dry-run           prints the commands without running them
-  --context NAME      a context of your kubeconfig; default: credentials fetched for this run
+  --context NAME      a context of your kubeconfig (default: $default_context)
   --timeout DURATION  how long to wait for a chart to become ready (default: 15m)
   --take-ownership    adopts objects of the charts that Helm did not create, for example those of Argo CD"
 context=

@@ -1,4 +1,4 @@
-//! The kubelet's APIs as Rust: generated, committed, and held fresh by a test, so that no build needs protoc.
+//! The generated code of the kubelet's APIs. It is committed, so that no build needs protoc; a test compares it.
 
 /// The device plugin API.
 #[rustfmt::skip]

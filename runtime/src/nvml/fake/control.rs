@@ -25,14 +25,14 @@ impl Control {
 
     /// Every call about the GPU fails with this error.
     pub fn fail_gpu(&self, gpu: u32, kind: NvmlErrorKind) {
-        self.update_gpu(gpu, |card| {
-            card.error = Some(nvml_error(kind, &format!("GPU {gpu}")));
+        self.update_gpu(gpu, |fake_gpu| {
+            fake_gpu.error = Some(nvml_error(kind, &format!("GPU {gpu}")));
         });
     }
 
     /// The GPU responds again.
     pub fn bring_back(&self, gpu: u32) {
-        self.update_gpu(gpu, |card| card.error = None);
+        self.update_gpu(gpu, |fake_gpu| fake_gpu.error = None);
     }
 
     /// Sends a critical error (Xid), in one instance if given.
@@ -42,7 +42,7 @@ impl Control {
 
     /// Sends an uncorrectable memory error.
     pub fn send_double_bit_error(&self, gpu: u32) {
-        self.update_gpu(gpu, |card| card.double_bit_errors += 1);
+        self.update_gpu(gpu, |fake_gpu| fake_gpu.double_bit_errors += 1);
         self.send(Some(gpu), NvmlEventKind::DoubleBitEcc);
     }
 
@@ -51,11 +51,11 @@ impl Control {
     pub fn partition(&self, gpu: u32, profiles: &str) -> Result<(), UnknownMachine> {
         {
             let mut world = self.shared.lock_state();
-            let Some(card) = world.machine.gpu_mut(gpu) else {
+            let Some(fake_gpu) = world.machine.gpu_mut(gpu) else {
                 return Ok(());
             };
-            let layout = description::place_profiles(card.model, profiles)?;
-            card.partition(Some(&layout));
+            let layout = description::place_profiles(fake_gpu.model, profiles)?;
+            fake_gpu.partition(Some(&layout));
         }
         self.send(Some(gpu), NvmlEventKind::MigChanged);
         Ok(())
@@ -63,7 +63,7 @@ impl Control {
 
     /// Disables MIG mode of the GPU, and sends the event.
     pub fn disable_mig(&self, gpu: u32) {
-        self.update_gpu(gpu, |card| card.partition(None));
+        self.update_gpu(gpu, |fake_gpu| fake_gpu.partition(None));
         self.send(Some(gpu), NvmlEventKind::MigChanged);
     }
 
@@ -75,18 +75,18 @@ impl Control {
     /// Sets the requested recovery action of the GPU, and sends the event. `None`: the driver reports no action any
     /// more.
     pub fn request_recovery(&self, gpu: u32, action: Option<RecoveryAction>) {
-        self.update_gpu(gpu, |card| card.condition.action = action);
+        self.update_gpu(gpu, |fake_gpu| fake_gpu.condition.action = action);
         self.send(Some(gpu), NvmlEventKind::RecoveryAction);
     }
 
     /// Sets or clears a failed row remapping of the GPU.
     pub fn set_remap_failed(&self, gpu: u32, failed: bool) {
-        self.update_gpu(gpu, |card| card.condition.remap_failed = failed);
+        self.update_gpu(gpu, |fake_gpu| fake_gpu.condition.remap_failed = failed);
     }
 
     /// Sets the driver's name of the GPU.
     pub fn set_driver_name(&self, gpu: u32, name: &str) {
-        self.update_gpu(gpu, |card| name.clone_into(&mut card.info.name));
+        self.update_gpu(gpu, |fake_gpu| name.clone_into(&mut fake_gpu.info.name));
     }
 
     /// Replaces the GPUs, as after a reset of the whole board.
@@ -98,8 +98,8 @@ impl Control {
 
     /// Excludes the GPU from new subscriptions, or includes it again.
     pub fn refuse_watch(&self, gpu: u32, kind: Option<NvmlErrorKind>) {
-        self.update_gpu(gpu, |card| {
-            card.watch_error = kind.map(|kind| nvml_error(kind, &format!("GPU {gpu}")));
+        self.update_gpu(gpu, |fake_gpu| {
+            fake_gpu.watch_error = kind.map(|kind| nvml_error(kind, &format!("GPU {gpu}")));
         });
     }
 
@@ -149,17 +149,20 @@ impl Control {
     }
 
     fn update_gpu(&self, gpu: u32, change: impl FnOnce(&mut super::FakeGpu)) {
-        if let Some(card) = self.shared.lock_state().machine.gpu_mut(gpu) {
-            change(card);
+        if let Some(fake_gpu) = self.shared.lock_state().machine.gpu_mut(gpu) {
+            change(fake_gpu);
         }
     }
 
     /// Adds an event to the queue of each subscription.
-    fn enqueue(&self, what: impl Fn(&[(u32, NvmlError)]) -> Option<Result<NvmlEvent, NvmlError>>) {
+    fn enqueue(
+        &self,
+        event_for: impl Fn(&[(u32, NvmlError)]) -> Option<Result<NvmlEvent, NvmlError>>,
+    ) {
         let FakeState { queues, .. } = &mut *self.shared.lock_state();
         for queue in queues.values_mut() {
-            if let Some(news) = what(&queue.unwatched) {
-                queue.pending.push_back(news);
+            if let Some(event) = event_for(&queue.unwatched) {
+                queue.pending.push_back(event);
             }
         }
         self.shared.event_ready.notify_all();

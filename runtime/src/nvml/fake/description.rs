@@ -77,16 +77,16 @@ pub(super) fn place_profiles(
         };
         wanted.push((profile, count));
     }
-    placement::place(mig, &wanted)
-        .map_err(|misfit| UnknownMachine(format!("{}: {misfit}", model.key)))
+    placement::find_placement(mig, &wanted)
+        .map_err(|error| UnknownMachine(format!("{}: {error}", model.key)))
 }
 
 fn parse_group(words: &str) -> Result<Group, UnknownMachine> {
-    let (card, layout) = match words.split_once(':') {
-        Some((card, layout)) => (card, Some(layout)),
+    let (gpu_name, layout) = match words.split_once(':') {
+        Some((model, layout)) => (model, Some(layout)),
         None => (words, None),
     };
-    let (model, count) = parse_model_and_count(card)?;
+    let (model, count) = parse_model_and_count(gpu_name)?;
     let mig = match layout {
         None => None,
         Some("mig") => Some(place_profiles(model, "")?),
@@ -224,7 +224,7 @@ mod tests {
             ),
             (
                 "h100:mig=1g.10gb*8",
-                "h100-sxm5-80gb: 1g.10gb x8 exceeds the maximum of 7 on one GPU",
+                "h100-sxm5-80gb: 8 x 1g.10gb exceeds the maximum of 7 on one GPU",
             ),
             (
                 "h100:mig=1g.10gb*many",

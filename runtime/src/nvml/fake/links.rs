@@ -66,8 +66,8 @@ fn nvlinks(model: &GpuModel, first: u32, second: u32) -> u32 {
     }
     match model.architecture {
         GpuArchitecture::Volta if first / 8 == second / 8 => {
-            let place = |index: u32| usize::try_from(index % 8).unwrap_or_default();
-            CUBE_MESH[place(first)][place(second)]
+            let to_index = |index: u32| usize::try_from(index % 8).unwrap_or_default();
+            CUBE_MESH[to_index(first)][to_index(second)]
         }
         GpuArchitecture::Ampere => 12,
         GpuArchitecture::Hopper | GpuArchitecture::Blackwell => 18,

@@ -43,17 +43,17 @@ pub(super) struct FakeGpu {
 
 impl Machine {
     pub(super) fn new(groups: &[Group], name: &str) -> Self {
-        let mut cards = Vec::new();
+        let mut fake_gpus = Vec::new();
         for group in groups {
             for _ in 0..group.count {
-                let index = u32::try_from(cards.len()).unwrap_or(u32::MAX);
-                cards.push(FakeGpu::new(group.model, index, name, group.mig.as_deref()));
+                let index = u32::try_from(fake_gpus.len()).unwrap_or(u32::MAX);
+                fake_gpus.push(FakeGpu::new(group.model, index, name, group.mig.as_deref()));
             }
         }
         let models: Vec<_> = groups.iter().map(|group| group.model).collect();
         Self {
             driver: newest_common_driver(&models),
-            gpus: cards,
+            gpus: fake_gpus,
             name: name.to_owned(),
         }
     }
@@ -74,22 +74,22 @@ impl Machine {
 
     /// Returns the GPU with this index, if it responds.
     pub(super) fn responding_gpu_mut(&mut self, index: u32) -> Result<&mut FakeGpu, NvmlError> {
-        let Some(card) = self.gpu_mut(index) else {
+        let Some(fake_gpu) = self.gpu_mut(index) else {
             let about = format!("GPU {index} does not exist");
             return Err(nvml_error(NvmlErrorKind::Other, &about));
         };
-        match &card.error {
+        match &fake_gpu.error {
             Some(error) => Err(error.clone()),
-            None => Ok(card),
+            None => Ok(fake_gpu),
         }
     }
 
     pub(super) fn link(&self, one: u32, other: u32) -> Link {
-        let card = |index: u32| {
-            let place = usize::try_from(index).ok()?;
-            Some((index, self.gpus.get(place)?.model))
+        let gpu_at = |index: u32| {
+            let slot = usize::try_from(index).ok()?;
+            Some((index, self.gpus.get(slot)?.model))
         };
-        match (card(one), card(other)) {
+        match (gpu_at(one), gpu_at(other)) {
             (Some(one), Some(other)) => links::link(one, other, self.count()),
             _ => Link::default(),
         }
@@ -99,9 +99,9 @@ impl Machine {
     pub(super) fn unwatched(&self) -> Vec<(u32, NvmlError)> {
         self.gpus
             .iter()
-            .filter_map(|card| {
-                let trouble = card.error.as_ref().or(card.watch_error.as_ref())?;
-                Some((card.info.index, trouble.clone()))
+            .filter_map(|fake_gpu| {
+                let error = fake_gpu.error.as_ref().or(fake_gpu.watch_error.as_ref())?;
+                Some((fake_gpu.info.index, error.clone()))
             })
             .collect()
     }
@@ -115,7 +115,7 @@ impl FakeGpu {
             .iter()
             .any(|word| model.key.starts_with(word));
         let bus = BUSES[usize::try_from(index % 8).unwrap_or_default()];
-        let mut card = Self {
+        let mut fake_gpu = Self {
             model,
             info: GpuInfo {
                 index,
@@ -148,8 +148,8 @@ impl FakeGpu {
             energy: 0,
             seed,
         };
-        card.partition(mig);
-        card
+        fake_gpu.partition(mig);
+        fake_gpu
     }
 
     /// Partitions the GPU, or disables MIG mode. A GPU without MIG support is not changed.

@@ -15,24 +15,24 @@ pub(super) fn mig_devices(
     let Some(mig) = model.mig else {
         return Vec::new();
     };
-    let mut slices: Vec<MigDeviceInfo> = Vec::new();
-    for place in layout {
-        let Some(profile) = mig.profile(place.profile) else {
+    let mut mig_devices: Vec<MigDeviceInfo> = Vec::new();
+    for placement in layout {
+        let Some(profile) = mig.profile(placement.profile) else {
             continue;
         };
-        let gi = instance_id(mig.compute_slices, profile.compute_slices, &slices);
-        let index = u32::try_from(slices.len()).unwrap_or(u32::MAX);
+        let gi = instance_id(mig.compute_slices, profile.compute_slices, &mig_devices);
+        let index = u32::try_from(mig_devices.len()).unwrap_or(u32::MAX);
         let compute = u32::from(profile.compute_slices);
-        slices.push(MigDeviceInfo {
+        mig_devices.push(MigDeviceInfo {
             index,
             uuid: derive_uuid(
                 "MIG",
-                &format!("{seed} {gi} {} {}", place.profile, place.start),
+                &format!("{seed} {gi} {} {}", placement.profile, placement.start),
             ),
             gi,
             ci: 0,
-            profile: place.profile.to_owned(),
-            place: Some((place.start.into(), place.size.into())),
+            profile: placement.profile.to_owned(),
+            place: Some((placement.start.into(), placement.size.into())),
             memory_mib: profile.memory_mib.into(),
             multiprocessors: compute * multiprocessors_per_slice(model),
             gi_slices: compute,
@@ -40,15 +40,15 @@ pub(super) fn mig_devices(
             engines: engines(model, profile),
         });
     }
-    slices
+    mig_devices
 }
 
 /// Returns the ID of the next GPU instance: halves of a GPU from 1, quarters from 3 and eighths from 7 on,
 /// after the examples in NVIDIA's MIG User Guide (r580). Nothing depends on the number.
-fn instance_id(card: u8, profile: u8, taken: &[MigDeviceInfo]) -> u32 {
-    let parts = card.next_power_of_two() / profile.max(1).next_power_of_two();
+fn instance_id(gpu_slices: u8, profile: u8, taken: &[MigDeviceInfo]) -> u32 {
+    let parts = gpu_slices.next_power_of_two() / profile.max(1).next_power_of_two();
     let first = u32::from(parts.saturating_sub(1));
-    let free = |id: &u32| taken.iter().all(|slice| slice.gi != *id);
+    let free = |id: &u32| taken.iter().all(|mig_device| mig_device.gi != *id);
     let last = first + u32::try_from(taken.len()).unwrap_or_default();
     (first..=last).find(free).unwrap_or(last)
 }
@@ -67,10 +67,10 @@ fn multiprocessors_per_slice(model: &GpuModel) -> u32 {
 /// they scale with the slices; before, most belong to the large instances and the media extensions.
 fn engines(model: &GpuModel, profile: &MigProfile) -> Engines {
     let compute = u32::from(profile.compute_slices);
-    let whole = model
+    let is_full_gpu = model
         .mig
         .is_some_and(|mig| mig.compute_slices == profile.compute_slices);
-    let media = u32::from(whole || profile.media_extensions);
+    let media = u32::from(is_full_gpu || profile.media_extensions);
     if model.architecture > GpuArchitecture::Ampere {
         return Engines {
             copy: compute,

@@ -99,7 +99,7 @@ impl Fake {
     fn respond<T>(
         &self,
         question: &'static str,
-        answer: impl FnOnce(&mut Machine) -> Result<T, NvmlError>,
+        respond: impl FnOnce(&mut Machine) -> Result<T, NvmlError>,
     ) -> Result<T, NvmlError> {
         let latency = {
             let mut world = self.shared.lock_state();
@@ -112,7 +112,7 @@ impl Fake {
         let mut world = self.shared.lock_state();
         match &world.error {
             Some(error) => Err(error.clone()),
-            None => answer(&mut world.machine),
+            None => respond(&mut world.machine),
         }
     }
 }
@@ -137,7 +137,7 @@ impl Nvml for Fake {
         self.respond("gpu", |machine| {
             machine
                 .responding_gpu_mut(index)
-                .map(|card| card.info.clone())
+                .map(|fake_gpu| fake_gpu.info.clone())
         })
     }
 
@@ -151,7 +151,9 @@ impl Nvml for Fake {
 
     fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
         self.respond("condition", |machine| {
-            machine.responding_gpu_mut(index).map(|card| card.condition)
+            machine
+                .responding_gpu_mut(index)
+                .map(|fake_gpu| fake_gpu.condition)
         })
     }
 
@@ -204,13 +206,13 @@ impl Watch for FakeWatch {
             if let Some(next) = queue.and_then(|queue| queue.pending.pop_front()) {
                 return next.map(Some);
             }
-            let Some(left) = timeout.checked_sub(start.elapsed()) else {
+            let Some(remaining) = timeout.checked_sub(start.elapsed()) else {
                 return Ok(None);
             };
-            if left.is_zero() {
+            if remaining.is_zero() {
                 return Ok(None);
             }
-            let woken = self.shared.event_ready.wait_timeout(world, left);
+            let woken = self.shared.event_ready.wait_timeout(world, remaining);
             world = woken.unwrap_or_else(PoisonError::into_inner).0;
         }
     }

@@ -17,13 +17,13 @@ impl Fake {
             driver: folder.join("driver"),
         };
         let world = self.shared.lock_state();
-        let cards = &world.machine.gpus;
+        let fake_gpus = &world.machine.gpus;
         for name in ["nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"] {
             write(&roots.dev.join(name), "")?;
         }
         let mut minors = String::from("config 1\nmonitor 2\n");
-        for card in cards {
-            let info = &card.info;
+        for fake_gpu in fake_gpus {
+            let info = &fake_gpu.info;
             write(&roots.dev.join(format!("nvidia{}", info.minor)), "")?;
             let bus = info.pci_bus_id.to_lowercase();
             let device = format!("bus/pci/devices/{}", bus.get(4..).unwrap_or(&bus));
@@ -32,7 +32,7 @@ impl Fake {
             write(&device.join("numa_node"), &format!("{numa}\n"))?;
             // A 3D controller, like every data center GPU in the catalog.
             write(&device.join("class"), "0x030200\n")?;
-            minors.push_str(&capability_files(info.minor, card.model.mig.is_some()));
+            minors.push_str(&capability_files(info.minor, fake_gpu.model.mig.is_some()));
         }
         write(&roots.proc.join("driver/nvidia-caps/mig-minors"), &minors)?;
         write(

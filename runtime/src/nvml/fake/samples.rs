@@ -13,28 +13,28 @@ impl FakeGpu {
         let index = u64::from(self.info.index);
         // The load varies between 0 and 96 percent, with a different phase for each GPU.
         let phase = (tick + index * 5) % 24;
-        let load = u32::try_from(8 * phase.min(24 - phase)).unwrap_or_default();
+        let utilization = u32::try_from(8 * phase.min(24 - phase)).unwrap_or_default();
         let (idle_watts, most_watts) = self.watts();
-        let power = idle_watts + (most_watts - idle_watts) * f64::from(load) / 100.0;
-        self.energy += u64::from(load) * 1_000 + 50_000;
+        let power = idle_watts + (most_watts - idle_watts) * f64::from(utilization) / 100.0;
+        self.energy += u64::from(utilization) * 1_000 + 50_000;
 
         let total = u64::from(self.model.memory_mib);
         let reserved = total / 100;
-        let used = (total - reserved) * u64::from(load) / 100;
+        let used = (total - reserved) * u64::from(utilization) / 100;
         let high_bandwidth = self.model.mig.is_some();
         // A GPU in MIG mode has no utilization of its own.
-        let whole = !self.info.mig.is_some_and(|mode| mode.enabled);
+        let is_unpartitioned = !self.info.mig.is_some_and(|mode| mode.enabled);
         Sample {
-            temperature: Some(34 + load / 3),
-            memory_temperature: high_bandwidth.then_some(40 + load / 3),
+            temperature: Some(34 + utilization / 3),
+            memory_temperature: high_bandwidth.then_some(40 + utilization / 3),
             power: Some(power),
             energy: (self.model.architecture >= GpuArchitecture::Volta).then_some(self.energy),
-            sm_clock: Some(345 + load * 14),
+            sm_clock: Some(345 + utilization * 14),
             memory_clock: Some(if high_bandwidth { 2_619 } else { 6_251 }),
-            utilization: whole.then_some(load),
-            copy_utilization: whole.then_some(load / 2),
-            encoder_utilization: whole.then_some(0),
-            decoder_utilization: whole.then_some(load / 8),
+            utilization: is_unpartitioned.then_some(utilization),
+            copy_utilization: is_unpartitioned.then_some(utilization / 2),
+            encoder_utilization: is_unpartitioned.then_some(0),
+            decoder_utilization: is_unpartitioned.then_some(utilization / 8),
             memory_used: Some(used),
             memory_free: Some(total - reserved - used),
             memory_reserved: Some(reserved),
@@ -48,9 +48,9 @@ impl FakeGpu {
                 .info
                 .slices
                 .iter()
-                .map(|slice| {
-                    let used = slice.memory_mib * u64::from(load) / 100;
-                    (slice.uuid.clone(), used, slice.memory_mib - used)
+                .map(|mig_device| {
+                    let used = mig_device.memory_mib * u64::from(utilization) / 100;
+                    (mig_device.uuid.clone(), used, mig_device.memory_mib - used)
                 })
                 .collect(),
         }

@@ -16,17 +16,17 @@ fn next(watch: &mut Box<dyn Watch>) -> Option<NvmlEvent> {
 fn machine_has_the_described_gpus() {
     let fake = machine("h100x2+t4");
     assert_eq!(fake.gpu_count(), Ok(3));
-    let h100 = fake.gpu(1).expect("it answers");
+    let h100 = fake.gpu(1).expect("the GPU responds");
     assert_eq!(h100.name, "NVIDIA H100 80GB HBM3");
     assert_eq!((h100.pci_id, h100.minor), (0x2330_10DE, 1));
     assert_eq!(h100.memory_bytes, Some(81_559 << 20));
     assert_eq!(h100.compute_capability, (9, 0));
     assert_eq!(h100.pci_bus_id, "00000000:3B:00.0");
-    let t4 = fake.gpu(2).expect("it answers");
+    let t4 = fake.gpu(2).expect("the GPU responds");
     assert_eq!(t4.name, "Tesla T4");
     assert_eq!(t4.mig, None);
     assert!(fake.gpu(3).is_err());
-    assert_ne!(h100.uuid, fake.gpu(0).expect("it answers").uuid);
+    assert_ne!(h100.uuid, fake.gpu(0).expect("the GPU responds").uuid);
     assert_eq!(
         h100.uuid.len(),
         "GPU-4cf8db2d-06c0-7d70-1a51-e59b25b2c16c".len()
@@ -61,7 +61,7 @@ fn driver_supports_all_gpus() {
 fn two_machines_have_different_gpus() {
     let uuid = |name| {
         let fake = Fake::from_description_with_name("h100:mig=7g.80gb", name).expect("a machine");
-        let info = fake.gpu(0).expect("it answers");
+        let info = fake.gpu(0).expect("the GPU responds");
         (info.uuid, info.slices[0].uuid.clone())
     };
     assert_eq!(uuid("one"), uuid("one"));
@@ -73,12 +73,18 @@ fn two_machines_have_different_gpus() {
 #[test]
 fn mig_devices_match_the_driver() {
     let fake = machine("a100-sxm4-40gb:mig=3g.20gb,2g.10gb,1g.5gb*2");
-    let info = fake.gpu(0).expect("it answers");
+    let info = fake.gpu(0).expect("the GPU responds");
     assert!(info.mig.is_some_and(|mode| mode.enabled));
     let found: Vec<_> = info
         .slices
         .iter()
-        .map(|slice| (slice.profile.as_str(), slice.gi, slice.multiprocessors))
+        .map(|mig_device| {
+            (
+                mig_device.profile.as_str(),
+                mig_device.gi,
+                mig_device.multiprocessors,
+            )
+        })
         .collect();
     let mut sorted = found.clone();
     sorted.sort_by_key(|(_, gi, _)| *gi);
@@ -91,11 +97,17 @@ fn mig_devices_match_the_driver() {
             ("1g.5gb", 8, 14)
         ],
     );
-    let indexes: Vec<_> = info.slices.iter().map(|slice| slice.index).collect();
+    let indexes: Vec<_> = info
+        .slices
+        .iter()
+        .map(|mig_device| mig_device.index)
+        .collect();
     assert_eq!(indexes, [0, 1, 2, 3]);
-    assert!(info.slices.is_sorted_by_key(|slice| slice.place));
+    assert!(info.slices.is_sorted_by_key(|mig_device| mig_device.place));
 
-    let sevenths = machine("h100:mig=1g.10gb*7").gpu(0).expect("it answers");
+    let sevenths = machine("h100:mig=1g.10gb*7")
+        .gpu(0)
+        .expect("the GPU responds");
     let ids: Vec<_> = sevenths.slices.iter().map(|slice| slice.gi).collect();
     assert_eq!(ids, [7, 8, 9, 10, 11, 12, 13]);
 }
@@ -123,7 +135,7 @@ fn links_match_the_boards() {
 fn lost_gpu_does_not_affect_others() {
     let fake = machine("h100x2");
     fake.control().lose(1);
-    let lost = fake.gpu(1).expect_err("it is lost");
+    let lost = fake.gpu(1).expect_err("the GPU is lost");
     assert_eq!(lost.kind, NvmlErrorKind::GpuLost);
     assert_eq!(lost.to_string(), "GPU 1: GPU is lost");
     assert!(fake.link(0, 1).is_err() && fake.link(1, 0).is_err());
@@ -145,7 +157,11 @@ fn subscriptions_receive_their_events() {
     let mut deaf = fake.watch().expect("a subscription");
     control.refuse_watch(1, None);
     let mut watch = fake.watch().expect("a subscription");
-    assert_eq!(next(&mut watch), None, "it was before anybody listened");
+    assert_eq!(
+        next(&mut watch),
+        None,
+        "events before the subscription are not received"
+    );
     control.send_xid(1, 31, Some((7, 0)));
     let xid = NvmlEvent {
         gpu: Some(1),
@@ -162,7 +178,7 @@ fn subscriptions_receive_their_events() {
     control.fail_wait(NvmlErrorKind::Other);
     assert_eq!(next(&mut watch).map(|event| event.gpu), Some(None));
     assert!(watch.next(Duration::ZERO).is_err());
-    assert_eq!(next(&mut watch), None, "it fails once");
+    assert_eq!(next(&mut watch), None, "only one wait fails");
     assert_eq!(control.subscription_count(), 2);
     drop((watch, deaf));
     assert_eq!(control.subscription_count(), 0);
@@ -194,25 +210,27 @@ fn gpu_is_partitioned_at_run_time() {
     let fake = machine("h100x2");
     let mut watch = fake.watch().expect("a subscription");
     let control = fake.control();
-    control.partition(1, "3g.40gb,1g.10gb").expect("it fits");
+    control
+        .partition(1, "3g.40gb,1g.10gb")
+        .expect("the profiles fit");
     assert_eq!(
         next(&mut watch).map(|event| event.kind),
         Some(NvmlEventKind::MigChanged)
     );
-    let before = fake.gpu(1).expect("it answers").slices;
+    let before = fake.gpu(1).expect("the GPU responds").slices;
     assert_eq!(before.len(), 2);
     let refused = control
         .partition(1, "7g.80gb*2")
-        .expect_err("it does not fit");
-    assert!(refused.to_string().contains("7g.80gb x2"), "{refused}");
-    assert_eq!(fake.gpu(1).expect("it answers").slices, before);
-    control.partition(1, "3g.40gb").expect("it fits");
+        .expect_err("the profiles do not fit");
+    assert!(refused.to_string().contains("2 x 7g.80gb"), "{refused}");
+    assert_eq!(fake.gpu(1).expect("the GPU responds").slices, before);
+    control.partition(1, "3g.40gb").expect("the profiles fit");
     assert_eq!(
-        fake.gpu(1).expect("it answers").slices[0].uuid,
+        fake.gpu(1).expect("the GPU responds").slices[0].uuid,
         before[0].uuid
     );
     control.disable_mig(1);
-    let whole = fake.gpu(1).expect("it answers");
+    let whole = fake.gpu(1).expect("the GPU responds");
     assert!(whole.slices.is_empty() && !whole.mig.is_some_and(|mode| mode.enabled));
 }
 
@@ -251,17 +269,17 @@ fn calls_are_counted_and_delayed() {
 fn conditions_are_as_set() {
     let fake = machine("h100x1");
     let mut watch = fake.watch().expect("a subscription");
-    let well = fake.condition(0).expect("it answers");
+    let healthy = fake.condition(0).expect("the GPU responds");
     assert_eq!(
-        (well.action, well.remap_failed),
+        (healthy.action, healthy.remap_failed),
         (Some(RecoveryAction::Nothing), false)
     );
     fake.control()
         .request_recovery(0, Some(RecoveryAction::ResetGpu));
     fake.control().set_remap_failed(0, true);
-    let ill = fake.condition(0).expect("it answers");
+    let faulty = fake.condition(0).expect("the GPU responds");
     assert_eq!(
-        (ill.action, ill.remap_failed),
+        (faulty.action, faulty.remap_failed),
         (Some(RecoveryAction::ResetGpu), true)
     );
     assert_eq!(
@@ -280,7 +298,7 @@ fn samples_are_plausible() {
     let mut energy = 0;
     for _ in 0..50 {
         for index in 0..2 {
-            let total = fake.gpu(index).expect("it answers").memory_bytes;
+            let total = fake.gpu(index).expect("the GPU responds").memory_bytes;
             let sample = fake.sample(index).expect("a sample");
             let parts = [
                 sample.memory_used,
@@ -293,7 +311,11 @@ fn samples_are_plausible() {
             assert_eq!(sample.utilization.is_none(), index == 0);
             assert_eq!(sample.slices.len(), if index == 0 { 7 } else { 0 });
         }
-        let now = fake.sample(0).expect("a sample").energy.expect("it counts");
+        let now = fake
+            .sample(0)
+            .expect("a sample")
+            .energy
+            .expect("the GPU reports its energy");
         assert!(now > energy);
         energy = now;
     }

@@ -1,6 +1,6 @@
 //! Converts NVML errors.
 
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper_sys::bindings as nvml;
 
 use crate::nvml::{NvmlError, NvmlErrorKind};
@@ -58,24 +58,24 @@ const ERROR_CODES: &[(u32, &str, &str)] = &[
 const OLDER_DRIVER: u32 = nvml::nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
 
 /// Creates the error of a call: the call, and the message of NVML.
-pub(super) fn call_error(what: &str, refusal: &Refusal) -> NvmlError {
+pub(super) fn call_error(call: &str, error: &WrapperError) -> NvmlError {
     NvmlError {
-        kind: error_kind(refusal),
-        message: format!("{what}: {}", describe_error(refusal)),
+        kind: error_kind(error),
+        message: format!("{call}: {}", describe_error(error)),
     }
 }
 
 /// Describes an NVML error: `the GPU is in use (NVML_ERROR_IN_USE)`.
-fn describe_error(refusal: &Refusal) -> String {
-    let code = match refusal {
+fn describe_error(nvml_error: &WrapperError) -> String {
+    let code = match nvml_error {
         // These name the library or function themselves.
-        Refusal::LibloadingError(error) => return error.to_string(),
-        Refusal::FailedToLoadSymbol(symbol) => {
+        WrapperError::LibloadingError(error) => return error.to_string(),
+        WrapperError::FailedToLoadSymbol(symbol) => {
             return format!("this driver version does not support the call ({symbol})");
         }
-        Refusal::UnexpectedVariant(code) => Some(*code),
+        WrapperError::UnexpectedVariant(code) => Some(*code),
         known => ERROR_CODES.iter().map(|(code, ..)| *code).find(|code| {
-            std::mem::discriminant(&Refusal::from(*code)) == std::mem::discriminant(known)
+            std::mem::discriminant(&WrapperError::from(*code)) == std::mem::discriminant(known)
         }),
     };
     let row = ERROR_CODES
@@ -84,32 +84,36 @@ fn describe_error(refusal: &Refusal) -> String {
     match (row, code) {
         (Some((_, name, meaning)), _) => format!("{meaning} (NVML_ERROR_{name})"),
         (None, Some(code)) => format!("the driver returned the unknown code {code}"),
-        (None, None) => format!("cannot read the answer of the driver: {refusal}"),
+        (None, None) => format!("cannot read the answer of the driver: {nvml_error}"),
     }
 }
 
 /// Returns the kind of an NVML error.
-pub(super) fn error_kind(refusal: &Refusal) -> NvmlErrorKind {
-    match refusal {
-        Refusal::LibloadingError(_) | Refusal::LibraryNotFound => NvmlErrorKind::NoLibrary,
-        Refusal::DriverNotLoaded | Refusal::Uninitialized => NvmlErrorKind::NoDriver,
-        Refusal::GpuLost => NvmlErrorKind::GpuLost,
-        Refusal::NotSupported
-        | Refusal::FailedToLoadSymbol(_)
-        | Refusal::FunctionNotFound
-        | Refusal::UnexpectedVariant(OLDER_DRIVER) => NvmlErrorKind::NotSupported,
-        Refusal::NoPermission | Refusal::OperatingSystem => NvmlErrorKind::NoPermission,
-        Refusal::InUse => NvmlErrorKind::InUse,
+pub(super) fn error_kind(error: &WrapperError) -> NvmlErrorKind {
+    match error {
+        WrapperError::LibloadingError(_) | WrapperError::LibraryNotFound => {
+            NvmlErrorKind::NoLibrary
+        }
+        WrapperError::DriverNotLoaded | WrapperError::Uninitialized => NvmlErrorKind::NoDriver,
+        WrapperError::GpuLost => NvmlErrorKind::GpuLost,
+        WrapperError::NotSupported
+        | WrapperError::FailedToLoadSymbol(_)
+        | WrapperError::FunctionNotFound
+        | WrapperError::UnexpectedVariant(OLDER_DRIVER) => NvmlErrorKind::NotSupported,
+        WrapperError::NoPermission | WrapperError::OperatingSystem => NvmlErrorKind::NoPermission,
+        WrapperError::InUse => NvmlErrorKind::InUse,
         _ => NvmlErrorKind::Other,
     }
 }
 
 /// Converts `not supported` errors to `None`.
-pub(super) fn none_if_unsupported<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match answer {
+pub(super) fn none_if_unsupported<T>(
+    result: Result<T, WrapperError>,
+) -> Result<Option<T>, WrapperError> {
+    match result {
         Ok(answer) => Ok(Some(answer)),
-        Err(refusal) if error_kind(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
-        Err(refusal) => Err(refusal),
+        Err(error) if error_kind(&error) == NvmlErrorKind::NotSupported => Ok(None),
+        Err(error) => Err(error),
     }
 }
 
@@ -122,7 +126,7 @@ mod tests {
     fn error_codes_have_unique_descriptions() {
         let mut seen = std::collections::BTreeSet::new();
         for code in (1..=30).chain([999]) {
-            let text = describe_error(&Refusal::from(code));
+            let text = describe_error(&WrapperError::from(code));
             assert!(text.contains(" (NVML_ERROR_"), "{code}: {text}");
             assert!(seen.insert(text), "{code}");
         }
@@ -136,7 +140,7 @@ mod tests {
             (27, "the GPU is not ready yet (NVML_ERROR_NOT_READY)"),
             (31, "the driver returned the unknown code 31"),
         ] {
-            assert_eq!(describe_error(&Refusal::from(code)), text);
+            assert_eq!(describe_error(&WrapperError::from(code)), text);
         }
     }
 }

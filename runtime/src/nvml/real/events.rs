@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use nvml_wrapper::Nvml;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper_sys::bindings::{
     nvmlEventMigConfigChange as MIG_CHANGED, nvmlEventTypeDoubleBitEccError as DOUBLE_BIT_ECC,
     nvmlEventTypeGpuRecoveryAction as RECOVERY_ACTION,
@@ -31,7 +31,7 @@ pub(super) struct Subscription {
 
 impl Subscription {
     pub(super) fn new(nvml: &Arc<Nvml>) -> Result<Self, NvmlError> {
-        let refused = |refusal: Refusal| call_error("watching the GPUs", &refusal);
+        let refused = |error: WrapperError| call_error("watching the GPUs", &error);
         let count = nvml.device_count().map_err(refused)?;
         let mut subscription = Self {
             set: EventSet::new(Arc::clone(nvml)).map_err(refused)?,
@@ -39,22 +39,22 @@ impl Subscription {
             unwatched: Vec::new(),
         };
         for index in 0..count {
-            if let Err(refusal) = subscription.register(nvml, index) {
-                let error = call_error(&format!("watching GPU {index}"), &refusal);
+            if let Err(nvml_error) = subscription.register(nvml, index) {
+                let error = call_error(&format!("watching GPU {index}"), &nvml_error);
                 subscription.unwatched.push((index, error));
             }
         }
         Ok(subscription)
     }
 
-    fn register(&mut self, nvml: &Nvml, index: u32) -> Result<(), Refusal> {
+    fn register(&mut self, nvml: &Nvml, index: u32) -> Result<(), WrapperError> {
         let device = nvml.device_by_index(index)?;
         // Recorded before the registration: events of other GPUs may refer to it.
         self.gpus.insert(raw::identity(&device), index);
         let types = EventSet::supported_events(&device)? & EVENT_TYPES;
         // Without any supported event type, monitoring is useless.
         if types & u64::from(XID) == 0 {
-            return Err(Refusal::NotSupported);
+            return Err(WrapperError::NotSupported);
         }
         self.set.register(&device, types)
     }
@@ -88,7 +88,7 @@ impl Watch for Subscription {
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
         let milliseconds = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX);
         let event = self.set.wait(milliseconds);
-        let event = event.map_err(|refusal| call_error("waiting for events", &refusal))?;
+        let event = event.map_err(|error| call_error("waiting for events", &error))?;
         Ok(event.and_then(|event| self.translate(&event)))
     }
 }

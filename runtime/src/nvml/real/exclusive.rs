@@ -15,6 +15,6 @@ impl MpsControl for Real {
         };
         let device = self.nvml.device_by_index(gpu);
         let set = device.and_then(|mut device| device.set_compute_mode(mode));
-        set.map_err(|refusal| call_error(&format!("the compute mode of GPU {gpu}"), &refusal))
+        set.map_err(|error| call_error(&format!("the compute mode of GPU {gpu}"), &error))
     }
 }

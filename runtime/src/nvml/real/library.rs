@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use nvml_wrapper::Nvml;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 
 use super::error::{call_error, error_kind};
 use crate::nvml::{NvmlError, NvmlErrorKind};
@@ -40,7 +40,7 @@ pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError>
     let path = found
         .clone()
         .map_or_else(|| OsString::from(LIBRARY_NAME), OsString::from);
-    let loaded = load(&path).map_err(|refusal| match (found, error_kind(&refusal)) {
+    let loaded = load(&path).map_err(|error| match (found, error_kind(&error)) {
         (None, NvmlErrorKind::NoLibrary) => NvmlError {
             kind: NvmlErrorKind::NoLibrary,
             message: format!(
@@ -50,7 +50,7 @@ pub(super) fn open(driver_root: &Path, system: &Path) -> Result<Nvml, NvmlError>
         },
         (found, _) => {
             let path = found.unwrap_or_else(|| PathBuf::from(LIBRARY_NAME));
-            call_error(&path.display().to_string(), &refusal)
+            call_error(&path.display().to_string(), &error)
         }
     })?;
     if is_tegra(&loaded) {
@@ -66,7 +66,7 @@ fn unsupported_error(machine: &str) -> NvmlError {
     }
 }
 
-fn load(path: &OsStr) -> Result<Nvml, Refusal> {
+fn load(path: &OsStr) -> Result<Nvml, WrapperError> {
     Nvml::builder().lib_path(path).init()
 }
 

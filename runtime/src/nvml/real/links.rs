@@ -5,7 +5,7 @@ use std::sync::PoisonError;
 
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::TopologyLevel;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper_sys::bindings::{
     NVML_NVLINK_MAX_LINKS, nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_GPU as GPU,
     nvmlIntNvLinkDeviceType_enum_NVML_NVLINK_DEVICE_TYPE_SWITCH as SWITCH,
@@ -21,7 +21,7 @@ pub(super) type LinkEnds = BTreeMap<u32, GpuEnds>;
 /// The PCI address of a GPU, and the remote ends of its active NVLinks.
 #[derive(Clone)]
 pub(super) struct GpuEnds {
-    place: PciAddress,
+    address: PciAddress,
     /// The PCI addresses of other GPUs, one per link.
     gpus: Vec<PciAddress>,
     /// Number of links to switches.
@@ -42,13 +42,13 @@ impl Real {
 
     pub(super) fn read_link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
         let (from, to) = (self.gpu_ends(one)?, self.gpu_ends(other)?);
-        let refused = |refusal: Refusal| call_error(&format!("GPUs {one} and {other}"), &refusal);
+        let refused = |error: WrapperError| call_error(&format!("GPUs {one} and {other}"), &error);
         let first = self.nvml.device_by_index(one).map_err(refused)?;
         let second = self.nvml.device_by_index(other).map_err(refused)?;
         let meet = match self.nvml.topology_common_ancestor(&first, &second) {
             Ok(level) => common_ancestor(level),
-            Err(refusal) if error_kind(&refusal) == NvmlErrorKind::GpuLost => {
-                return Err(refused(refusal));
+            Err(error) if error_kind(&error) == NvmlErrorKind::GpuLost => {
+                return Err(refused(error));
             }
             // Without the PCI topology, as in some virtual machines, the NVLinks are still useful.
             Err(_) => CommonAncestor::System,
@@ -64,16 +64,16 @@ impl Real {
         if let Some(ends) = cached().get(&index) {
             return Ok(ends.clone());
         }
-        let ends = self.ask(index, read)?;
+        let ends = self.query(index, read)?;
         cached().insert(index, ends.clone());
         Ok(ends)
     }
 }
 
-fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
+fn read(device: &Device<'_>) -> Result<GpuEnds, WrapperError> {
     let pci = device.pci_info()?;
     let mut ends = GpuEnds {
-        place: (pci.domain, pci.bus, pci.device),
+        address: (pci.domain, pci.bus, pci.device),
         gpus: Vec::new(),
         switches: 0,
     };
@@ -82,7 +82,7 @@ fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
         match nvlink.is_active() {
             Ok(true) => {}
             Ok(false) => continue,
-            Err(Refusal::GpuLost) => return Err(Refusal::GpuLost),
+            Err(WrapperError::GpuLost) => return Err(WrapperError::GpuLost),
             // The GPU model has no such link, and none with a higher number.
             Err(_) => break,
         }
@@ -105,7 +105,11 @@ fn read(device: &Device<'_>) -> Result<GpuEnds, Refusal> {
 /// other one, limited by the GPU with fewer links.
 fn nvlinks(one: &GpuEnds, other: &GpuEnds) -> u32 {
     let count = |from: &GpuEnds, to: &GpuEnds| {
-        let links = from.gpus.iter().filter(|place| **place == to.place).count();
+        let links = from
+            .gpus
+            .iter()
+            .filter(|address| **address == to.address)
+            .count();
         u32::try_from(links).unwrap_or_default()
     };
     let direct = count(one, other).max(count(other, one));

@@ -1,7 +1,7 @@
 //! MIG devices: creation and deletion.
 
 use nvml_wrapper::Device;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper_sys::bindings::{
     NVML_COMPUTE_INSTANCE_PROFILE_COUNT, NVML_GPU_INSTANCE_PROFILE_COUNT,
 };
@@ -16,18 +16,18 @@ use crate::nvml::{
 
 impl MigControl for Real {
     fn set_mig_mode(&self, gpu: u32, on: bool) -> Result<MigMode, NvmlError> {
-        self.ask(gpu, |device| {
+        self.query(gpu, |device| {
             device.set_mig_mode(on)?;
-            gpu::mig_mode(device)?.ok_or(Refusal::NotSupported)
+            gpu::mig_mode(device)?.ok_or(WrapperError::NotSupported)
         })
     }
 
     fn mig_profiles(&self, gpu: u32) -> Result<Vec<MigProfile>, NvmlError> {
-        self.ask(gpu, profiles)
+        self.query(gpu, profiles)
     }
 
     fn gpu_instances(&self, gpu: u32) -> Result<Vec<GpuInstance>, NvmlError> {
-        self.ask(gpu, |device| {
+        self.query(gpu, |device| {
             let mut found = Vec::new();
             for profile in profiles(device)? {
                 for instance in
@@ -38,12 +38,12 @@ impl MigControl for Real {
                         id: info.id,
                         profile: profile.name.clone(),
                         slices: profile.slices,
-                        place: info.place,
+                        placement: info.placement,
                         compute: compute_instances(&instance)?,
                     });
                 }
             }
-            found.sort_by_key(|instance| instance.place);
+            found.sort_by_key(|instance| instance.placement);
             Ok(found)
         })
     }
@@ -52,7 +52,7 @@ impl MigControl for Real {
         &self,
         gpu: u32,
         profile: &str,
-        place: (u32, u32),
+        placement: (u32, u32),
     ) -> Result<u32, NvmlError> {
         let profiles = self.mig_profiles(gpu)?;
         let Some(found) = profiles.iter().find(|known| known.name == profile) else {
@@ -65,35 +65,35 @@ impl MigControl for Real {
                 ),
             });
         };
-        self.ask(gpu, |device| {
-            let instance = GpuInstanceHandle::create(device, found.id, place)?;
+        self.query(gpu, |device| {
+            let instance = GpuInstanceHandle::create(device, found.id, placement)?;
             Ok(instance.info()?.id)
         })
     }
 
     fn create_compute_instance(&self, gpu: u32, gi: u32, slices: u32) -> Result<u32, NvmlError> {
-        self.ask(gpu, |device| {
+        self.query(gpu, |device| {
             let instance = GpuInstanceHandle::find(device, gi)?;
             let profiles = compute_profiles(&instance)?;
             let fitting = profiles.iter().find(|profile| profile.slices == slices);
-            let profile = fitting.ok_or(Refusal::NotSupported)?;
+            let profile = fitting.ok_or(WrapperError::NotSupported)?;
             instance.create_compute(profile.id)?.id()
         })
     }
 
     fn destroy_compute_instance(&self, gpu: u32, gi: u32, ci: u32) -> Result<(), NvmlError> {
-        self.ask(gpu, |device| {
+        self.query(gpu, |device| {
             let instance = GpuInstanceHandle::find(device, gi)?;
             instance.compute_instance(ci)?.destroy()
         })
     }
 
     fn destroy_gpu_instance(&self, gpu: u32, gi: u32) -> Result<(), NvmlError> {
-        self.ask(gpu, |device| GpuInstanceHandle::find(device, gi)?.destroy())
+        self.query(gpu, |device| GpuInstanceHandle::find(device, gi)?.destroy())
     }
 
     fn process_count(&self, gpu: u32) -> Result<u32, NvmlError> {
-        self.ask(gpu, |device| {
+        self.query(gpu, |device| {
             let through_mps = device.mps_running_compute_processes();
             let through_mps = through_mps.map(|list| u32::try_from(list.len()).unwrap_or(u32::MAX));
             let counts = [
@@ -109,7 +109,7 @@ impl MigControl for Real {
 }
 
 /// Returns the profiles of a GPU.
-fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
+fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, WrapperError> {
     let memory_bytes = none_if_unsupported(device.memory_info())?.map(|memory| memory.total);
     let mut found: Vec<MigProfile> = Vec::new();
     for index in 0..NVML_GPU_INSTANCE_PROFILE_COUNT {
@@ -140,23 +140,25 @@ fn profiles(device: &Device<'_>) -> Result<Vec<MigProfile>, Refusal> {
 struct ComputeProfile {
     id: u32,
     slices: u32,
-    most: u32,
+    max: u32,
 }
 
-fn compute_profiles(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeProfile>, Refusal> {
+fn compute_profiles(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeProfile>, WrapperError> {
     let mut found = Vec::new();
     for index in 0..NVML_COMPUTE_INSTANCE_PROFILE_COUNT {
-        if let Some((id, slices, most)) = none_if_not_offered(instance.compute_profile(index))? {
-            found.push(ComputeProfile { id, slices, most });
+        if let Some((id, slices, max)) = none_if_not_offered(instance.compute_profile(index))? {
+            found.push(ComputeProfile { id, slices, max });
         }
     }
     Ok(found)
 }
 
-fn compute_instances(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeInstance>, Refusal> {
+fn compute_instances(
+    instance: &GpuInstanceHandle<'_>,
+) -> Result<Vec<ComputeInstance>, WrapperError> {
     let mut found = Vec::new();
     for profile in compute_profiles(instance)? {
-        for compute in instance.compute_instances_for_profile(profile.id, profile.most)? {
+        for compute in instance.compute_instances_for_profile(profile.id, profile.max)? {
             found.push(ComputeInstance {
                 id: compute.id()?,
                 slices: profile.slices,
@@ -168,10 +170,10 @@ fn compute_instances(instance: &GpuInstanceHandle<'_>) -> Result<Vec<ComputeInst
 }
 
 /// Returns the profile, or `None` if the GPU model does not have the one with this index.
-fn none_if_not_offered<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match answer {
-        Err(Refusal::InvalidArg | Refusal::NotFound) => Ok(None),
-        Err(refusal) if error_kind(&refusal) == NvmlErrorKind::NotSupported => Ok(None),
+fn none_if_not_offered<T>(result: Result<T, WrapperError>) -> Result<Option<T>, WrapperError> {
+    match result {
+        Err(WrapperError::InvalidArg | WrapperError::NotFound) => Ok(None),
+        Err(error) if error_kind(&error) == NvmlErrorKind::NotSupported => Ok(None),
         other => other.map(Some),
     }
 }

@@ -1,7 +1,7 @@
 //! The MIG devices of a GPU.
 
 use nvml_wrapper::Device;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper::struct_wrappers::device::DeviceAttributes;
 
 use super::raw;
@@ -12,14 +12,14 @@ use crate::nvml::{Engines, MigDeviceInfo};
 pub(super) fn read_all(
     device: &Device<'_>,
     memory_bytes: Option<u64>,
-) -> Result<Vec<MigDeviceInfo>, Refusal> {
+) -> Result<Vec<MigDeviceInfo>, WrapperError> {
     let mut found = Vec::new();
-    for (index, slice) in mig_device_handles(device)? {
-        match read_one(device, &slice, index, memory_bytes) {
-            Ok(slice) => found.push(slice),
+    for (index, mig_device) in mig_device_handles(device)? {
+        match read_one(device, &mig_device, index, memory_bytes) {
+            Ok(mig_device) => found.push(mig_device),
             // Deleted during the read; an event signals it, and the GPU is read again.
-            Err(Refusal::NotFound | Refusal::InvalidArg) => {}
-            Err(refusal) => return Err(refusal),
+            Err(WrapperError::NotFound | WrapperError::InvalidArg) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
@@ -28,13 +28,13 @@ pub(super) fn read_all(
 /// Returns the handles of the MIG devices.
 pub(super) fn mig_device_handles<'n>(
     device: &Device<'n>,
-) -> Result<Vec<(u32, Device<'n>)>, Refusal> {
+) -> Result<Vec<(u32, Device<'n>)>, WrapperError> {
     let mut found = Vec::new();
     for index in 0..device.mig_device_count()? {
         match device.mig_device_by_index(index) {
-            Ok(slice) => found.push((index, slice)),
-            Err(Refusal::NotFound | Refusal::InvalidArg) => {}
-            Err(refusal) => return Err(refusal),
+            Ok(mig_device) => found.push((index, mig_device)),
+            Err(WrapperError::NotFound | WrapperError::InvalidArg) => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(found)
@@ -42,22 +42,22 @@ pub(super) fn mig_device_handles<'n>(
 
 fn read_one(
     gpu: &Device<'_>,
-    slice: &Device<'_>,
+    mig_device: &Device<'_>,
     index: u32,
     memory_bytes: Option<u64>,
-) -> Result<MigDeviceInfo, Refusal> {
-    let attributes = slice.attributes()?;
-    let gi = raw::gpu_instance_id(slice)?;
+) -> Result<MigDeviceInfo, WrapperError> {
+    let attributes = mig_device.attributes()?;
+    let gi = raw::gpu_instance_id(mig_device)?;
     // Only a privileged process can query the GPU instance; the placement is optional.
-    let place = GpuInstanceHandle::find(gpu, gi).and_then(|instance| instance.info());
+    let placement = GpuInstanceHandle::find(gpu, gi).and_then(|instance| instance.info());
     Ok(MigDeviceInfo {
         index,
-        uuid: slice.uuid()?,
+        uuid: mig_device.uuid()?,
         gi,
-        ci: raw::compute_instance_id(slice)?,
-        profile: parse_profile(&slice.name()?)
+        ci: raw::compute_instance_id(mig_device)?,
+        profile: parse_profile(&mig_device.name()?)
             .unwrap_or_else(|| derive_profile(&attributes, memory_bytes)),
-        place: place.ok().map(|info| info.place),
+        place: placement.ok().map(|info| info.placement),
         memory_mib: attributes.memory_size_mb,
         multiprocessors: attributes.multiprocessor_count,
         gi_slices: attributes.gpu_instance_slice_count,
@@ -95,14 +95,14 @@ pub(super) fn profile_name(
 ) -> String {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
-    let part = memory_mib * MIB;
+    let device_bytes = memory_mib * MIB;
     let gigabytes = match gpu_bytes {
-        Some(whole) if whole > 0 => {
-            let eighths = (part * 8).div_ceil(whole);
+        Some(gpu_bytes) if gpu_bytes > 0 => {
+            let eighths = (device_bytes * 8).div_ceil(gpu_bytes);
             // Rounds to the nearest integer; halves round up.
-            (eighths * whole.div_ceil(GIB) + 4) / 8
+            (eighths * gpu_bytes.div_ceil(GIB) + 4) / 8
         }
-        _ => part.div_ceil(GIB),
+        _ => device_bytes.div_ceil(GIB),
     };
     let compute = if ci_slices == gi_slices {
         String::new()
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    /// The names that NVIDIA gives, from the memory that cards report (gpuc's own table of observed cards).
+    /// NVIDIA's names follow from the memory that GPUs report (gpuc's table of observed GPUs).
     #[test]
     fn profile_names_match_nvidia() {
         let mut compared = 0;
@@ -143,12 +143,12 @@ mod tests {
             if mig.basis.memory != Basis::Observed {
                 continue;
             }
-            let whole = u64::from(model.memory_mib) << 20;
+            let gpu_bytes = u64::from(model.memory_mib) << 20;
             for profile in mig.profiles {
                 let slices = u32::from(profile.compute_slices);
-                let made = profile_name(slices, slices, profile.memory_mib.into(), Some(whole));
+                let name = profile_name(slices, slices, profile.memory_mib.into(), Some(gpu_bytes));
                 let plain = profile.name.split(['+', '-']).next().unwrap();
-                assert_eq!(made, plain, "{}", model.key);
+                assert_eq!(name, plain, "{}", model.key);
                 compared += 1;
             }
         }
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn partial_instance_profiles_have_a_prefix() {
-        let whole = Some(40_960 << 20);
-        assert_eq!(profile_name(3, 1, 19_968, whole), "1c.3g.20gb");
+        let gpu_bytes = Some(40_960 << 20);
+        assert_eq!(profile_name(3, 1, 19_968, gpu_bytes), "1c.3g.20gb");
     }
 }

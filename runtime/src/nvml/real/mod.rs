@@ -16,7 +16,7 @@ mod sample;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper::{Device, cuda_driver_version_major, cuda_driver_version_minor};
 
 use self::error::call_error;
@@ -42,41 +42,41 @@ impl Real {
     }
 
     /// Calls the driver about a GPU. The error names the GPU.
-    fn ask<T>(
+    fn query<T>(
         &self,
         index: u32,
-        question: impl FnOnce(&Device<'_>) -> Result<T, Refusal>,
+        question: impl FnOnce(&Device<'_>) -> Result<T, WrapperError>,
     ) -> Result<T, NvmlError> {
-        let answer = self
+        let result = self
             .nvml
             .device_by_index(index)
             .and_then(|device| question(&device));
-        answer.map_err(|refusal| call_error(&format!("GPU {index}"), &refusal))
+        result.map_err(|error| call_error(&format!("GPU {index}"), &error))
     }
 }
 
 impl Nvml for Real {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        let say = |refusal: Refusal| call_error("driver version", &refusal);
-        let cuda = self.nvml.sys_cuda_driver_version().map_err(say)?;
-        let part = |number: i32| u32::try_from(number).unwrap_or_default();
+        let error_of = |error: WrapperError| call_error("driver version", &error);
+        let cuda = self.nvml.sys_cuda_driver_version().map_err(error_of)?;
+        let to_u32 = |number: i32| u32::try_from(number).unwrap_or_default();
         Ok(DriverInfo {
-            version: self.nvml.sys_driver_version().map_err(say)?,
+            version: self.nvml.sys_driver_version().map_err(error_of)?,
             cuda: (
-                part(cuda_driver_version_major(cuda)),
-                part(cuda_driver_version_minor(cuda)),
+                to_u32(cuda_driver_version_major(cuda)),
+                to_u32(cuda_driver_version_minor(cuda)),
             ),
         })
     }
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
         let count = self.nvml.device_count();
-        count.map_err(|refusal| call_error("GPU count", &refusal))
+        count.map_err(|error| call_error("GPU count", &error))
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {
         self.forget_links(index);
-        self.ask(index, |device| gpu::read(device, index))
+        self.query(index, |device| gpu::read(device, index))
     }
 
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
@@ -84,11 +84,11 @@ impl Nvml for Real {
     }
 
     fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
-        self.ask(index, sample::condition)
+        self.query(index, sample::condition)
     }
 
     fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.ask(index, sample::read)
+        self.query(index, sample::read)
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {

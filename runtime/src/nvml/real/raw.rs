@@ -12,14 +12,14 @@ use std::ffi::c_char;
 use std::ptr;
 use std::sync::Arc;
 
-use nvml_wrapper::error::{NvmlError as Refusal, nvml_sym, nvml_try};
+use nvml_wrapper::error::{NvmlError as WrapperError, nvml_sym, nvml_try};
 use nvml_wrapper::{Device, Nvml};
 use nvml_wrapper_sys::bindings::{
     NVML_GPU_FABRIC_STATE_COMPLETED, nvmlEventData_t, nvmlEventSet_t, nvmlGpuFabricInfo_v2_t,
     nvmlGpuFabricInfo_v3_t, nvmlReturn_enum_NVML_ERROR_TIMEOUT,
 };
 
-type NvmlResult<T> = Result<T, Refusal>;
+type NvmlResult<T> = Result<T, WrapperError>;
 
 /// Returns the version field of an NVML structure: its size, and the version in the highest byte.
 pub(super) fn versioned<T>(version: u32) -> u32 {
@@ -45,19 +45,19 @@ pub(super) fn identity(device: &Device<'_>) -> usize {
 
 /// Returns the ID of the GPU instance of a MIG device.
 pub(super) fn gpu_instance_id(device: &Device<'_>) -> NvmlResult<u32> {
-    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
+    let call = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuInstanceId.as_ref())?;
     let mut id = 0;
     // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
-    nvml_try(unsafe { ask(device.handle(), &raw mut id) })?;
+    nvml_try(unsafe { call(device.handle(), &raw mut id) })?;
     Ok(id)
 }
 
 /// Returns the ID of the compute instance of a MIG device.
 pub(super) fn compute_instance_id(device: &Device<'_>) -> NvmlResult<u32> {
-    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetComputeInstanceId.as_ref())?;
+    let call = nvml_sym(device.nvml().lib().nvmlDeviceGetComputeInstanceId.as_ref())?;
     let mut id = 0;
     // SAFETY: the handle is valid while `device` borrows the library, and `id` outlives the call.
-    nvml_try(unsafe { ask(device.handle(), &raw mut id) })?;
+    nvml_try(unsafe { call(device.handle(), &raw mut id) })?;
     Ok(id)
 }
 
@@ -71,11 +71,11 @@ pub(super) struct RemappedRows {
 
 /// Returns the remapped memory rows.
 pub(super) fn remapped_rows(device: &Device<'_>) -> NvmlResult<RemappedRows> {
-    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref())?;
+    let call = nvml_sym(device.nvml().lib().nvmlDeviceGetRemappedRows.as_ref())?;
     let (mut correctable, mut uncorrectable, mut pending, mut failed) = (0, 0, 0, 0);
     // SAFETY: the handle is valid while `device` borrows the library, and the variables outlive the call.
     nvml_try(unsafe {
-        ask(
+        call(
             device.handle(),
             &raw mut correctable,
             &raw mut uncorrectable,
@@ -92,7 +92,7 @@ pub(super) fn remapped_rows(device: &Device<'_>) -> NvmlResult<RemappedRows> {
 
 /// Returns the NVLink fabric of a GPU: the cluster's UUID in bytes, and the clique. `None` until it has joined one.
 pub(super) fn fabric(device: &Device<'_>) -> NvmlResult<Option<([u8; 16], u32)>> {
-    let ask = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuFabricInfoV.as_ref())?;
+    let call = nvml_sym(device.nvml().lib().nvmlDeviceGetGpuFabricInfoV.as_ref())?;
     // The second version is requested, which more drivers support; it is a prefix of the third.
     let mut info = nvmlGpuFabricInfo_v3_t {
         version: versioned::<nvmlGpuFabricInfo_v2_t>(2),
@@ -104,18 +104,18 @@ pub(super) fn fabric(device: &Device<'_>) -> NvmlResult<Option<([u8; 16], u32)>>
         healthSummary: 0,
     };
     // SAFETY: the handle is valid while `device` borrows the library; `info` is at least as large as its version says.
-    nvml_try(unsafe { ask(device.handle(), &raw mut info) })?;
-    let joined = u32::from(info.state) == NVML_GPU_FABRIC_STATE_COMPLETED && info.status == 0;
-    Ok(joined.then_some((info.clusterUuid, info.cliqueId)))
+    nvml_try(unsafe { call(device.handle(), &raw mut info) })?;
+    let has_joined = u32::from(info.state) == NVML_GPU_FABRIC_STATE_COMPLETED && info.status == 0;
+    Ok(has_joined.then_some((info.clusterUuid, info.cliqueId)))
 }
 
 /// Returns the type of device at the remote end of an NVLink, by nvml.h's `nvmlIntNvLinkDeviceType_t`.
 pub(super) fn remote_device_type(device: &Device<'_>, link: u32) -> NvmlResult<u32> {
     let lib = device.nvml().lib();
-    let ask = nvml_sym(lib.nvmlDeviceGetNvLinkRemoteDeviceType.as_ref())?;
+    let call = nvml_sym(lib.nvmlDeviceGetNvLinkRemoteDeviceType.as_ref())?;
     let mut kind = 0;
     // SAFETY: the handle is valid while `device` borrows the library, and `kind` outlives the call.
-    nvml_try(unsafe { ask(device.handle(), link, &raw mut kind) })?;
+    nvml_try(unsafe { call(device.handle(), link, &raw mut kind) })?;
     Ok(kind)
 }
 
@@ -151,10 +151,10 @@ impl EventSet {
     /// Returns the event types that a GPU supports.
     pub(super) fn supported_events(device: &Device<'_>) -> NvmlResult<u64> {
         let lib = device.nvml().lib();
-        let ask = nvml_sym(lib.nvmlDeviceGetSupportedEventTypes.as_ref())?;
+        let call = nvml_sym(lib.nvmlDeviceGetSupportedEventTypes.as_ref())?;
         let mut types = 0;
         // SAFETY: the handle is valid while `device` borrows the library, and `types` outlives the call.
-        nvml_try(unsafe { ask(device.handle(), &raw mut types) })?;
+        nvml_try(unsafe { call(device.handle(), &raw mut types) })?;
         Ok(types)
     }
 
@@ -175,11 +175,11 @@ impl EventSet {
             computeInstanceId: u32::MAX,
         };
         // SAFETY: the set is valid until it is dropped, and `data` outlives the call.
-        let answer = unsafe { wait(self.set, &raw mut data, milliseconds) };
-        if answer == nvmlReturn_enum_NVML_ERROR_TIMEOUT {
+        let code = unsafe { wait(self.set, &raw mut data, milliseconds) };
+        if code == nvmlReturn_enum_NVML_ERROR_TIMEOUT {
             return Ok(None);
         }
-        nvml_try(answer)?;
+        nvml_try(code)?;
         Ok(Some(RawEvent {
             gpu: data.device.addr(),
             kind: data.eventType,

@@ -8,7 +8,7 @@
 use std::ptr;
 
 use nvml_wrapper::Device;
-use nvml_wrapper::error::{NvmlError as Refusal, nvml_sym, nvml_try};
+use nvml_wrapper::error::{NvmlError as WrapperError, nvml_sym, nvml_try};
 use nvml_wrapper_sys::bindings::{
     NvmlLib, nvmlComputeInstance_t, nvmlComputeInstanceInfo_t, nvmlComputeInstancePlacement_t,
     nvmlComputeInstanceProfileInfo_t, nvmlGpuInstance_t, nvmlGpuInstanceInfo_t,
@@ -17,7 +17,7 @@ use nvml_wrapper_sys::bindings::{
 
 use super::raw::{c_string, versioned};
 
-type NvmlResult<T> = Result<T, Refusal>;
+type NvmlResult<T> = Result<T, WrapperError>;
 
 /// A GPU instance profile, by the index of NVML's queries.
 pub(super) struct RawProfile {
@@ -32,7 +32,7 @@ pub(super) struct RawProfile {
 /// Returns the profile with this index. NVML reports missing profiles as not supported or invalid.
 pub(super) fn profile(device: &Device<'_>, index: u32) -> NvmlResult<RawProfile> {
     let lib = device.nvml().lib();
-    if let Ok(ask) = &lib.nvmlDeviceGetGpuInstanceProfileInfoV {
+    if let Ok(call) = &lib.nvmlDeviceGetGpuInstanceProfileInfoV {
         let mut info = nvmlGpuInstanceProfileInfo_v2_t {
             version: versioned::<nvmlGpuInstanceProfileInfo_v2_t>(2),
             id: 0,
@@ -49,7 +49,7 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> NvmlResult<RawProfile>
             name: [0; 96],
         };
         // SAFETY: the handle is valid while `device` borrows the library; `info` is as large as its version says.
-        nvml_try(unsafe { ask(device.handle(), index, &raw mut info) })?;
+        nvml_try(unsafe { call(device.handle(), index, &raw mut info) })?;
         return Ok(RawProfile {
             id: info.id,
             slices: info.sliceCount,
@@ -58,7 +58,7 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> NvmlResult<RawProfile>
             name: Some(c_string(&info.name)),
         });
     }
-    let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceProfileInfo.as_ref())?;
+    let call = nvml_sym(lib.nvmlDeviceGetGpuInstanceProfileInfo.as_ref())?;
     let mut info = nvmlGpuInstanceProfileInfo_t {
         id: 0,
         isP2pSupported: 0,
@@ -73,7 +73,7 @@ pub(super) fn profile(device: &Device<'_>, index: u32) -> NvmlResult<RawProfile>
         memorySizeMB: 0,
     };
     // SAFETY: the handle is valid while `device` borrows the library, and `info` outlives the call.
-    nvml_try(unsafe { ask(device.handle(), index, &raw mut info) })?;
+    nvml_try(unsafe { call(device.handle(), index, &raw mut info) })?;
     Ok(RawProfile {
         id: info.id,
         slices: info.sliceCount,
@@ -93,17 +93,17 @@ pub(super) struct GpuInstanceHandle<'n> {
 #[derive(Clone, Copy)]
 pub(super) struct InstanceInfo {
     pub(super) id: u32,
-    pub(super) place: (u32, u32),
+    pub(super) placement: (u32, u32),
 }
 
 impl<'n> GpuInstanceHandle<'n> {
     /// Returns the instance with this ID.
     pub(super) fn find(device: &Device<'n>, id: u32) -> NvmlResult<Self> {
         let lib = device.nvml().lib();
-        let ask = nvml_sym(lib.nvmlDeviceGetGpuInstanceById.as_ref())?;
+        let call = nvml_sym(lib.nvmlDeviceGetGpuInstanceById.as_ref())?;
         let mut handle = ptr::null_mut();
         // SAFETY: the device's handle is valid while it borrows the library, and `handle` outlives the call.
-        nvml_try(unsafe { ask(device.handle(), id, &raw mut handle) })?;
+        nvml_try(unsafe { call(device.handle(), id, &raw mut handle) })?;
         Ok(Self { lib, handle })
     }
 
@@ -111,33 +111,44 @@ impl<'n> GpuInstanceHandle<'n> {
     pub(super) fn list_for_profile(
         device: &Device<'n>,
         id: u32,
-        most: u32,
+        max: u32,
     ) -> NvmlResult<Vec<Self>> {
         let lib = device.nvml().lib();
-        let ask = nvml_sym(lib.nvmlDeviceGetGpuInstances.as_ref())?;
-        let mut handles = vec![ptr::null_mut(); most as usize];
-        let mut count = most;
+        let call = nvml_sym(lib.nvmlDeviceGetGpuInstances.as_ref())?;
+        let mut handles = vec![ptr::null_mut(); max as usize];
+        let mut count = max;
         // SAFETY: NVML writes `instanceCount` handles of the profile at most, which is what `handles` has room for.
-        nvml_try(unsafe { ask(device.handle(), id, handles.as_mut_ptr(), &raw mut count) })?;
+        nvml_try(unsafe { call(device.handle(), id, handles.as_mut_ptr(), &raw mut count) })?;
         handles.truncate(count as usize);
         let instance = |handle| Self { lib, handle };
         Ok(handles.into_iter().map(instance).collect())
     }
 
     /// Creates an instance of this profile at this placement.
-    pub(super) fn create(device: &Device<'n>, profile: u32, place: (u32, u32)) -> NvmlResult<Self> {
+    pub(super) fn create(
+        device: &Device<'n>,
+        profile: u32,
+        placement: (u32, u32),
+    ) -> NvmlResult<Self> {
         let lib = device.nvml().lib();
         let create = nvml_sym(lib.nvmlDeviceCreateGpuInstanceWithPlacement.as_ref())?;
-        let (start, size) = place;
-        let place = nvmlGpuInstancePlacement_t { start, size };
+        let (start, size) = placement;
+        let placement = nvmlGpuInstancePlacement_t { start, size };
         let mut handle = ptr::null_mut();
-        // SAFETY: the device's handle is valid while it borrows the library; `place` and `handle` outlive the call.
-        nvml_try(unsafe { create(device.handle(), profile, &raw const place, &raw mut handle) })?;
+        // SAFETY: the device's handle is valid while it borrows the library; `placement` and `handle` outlive the call.
+        nvml_try(unsafe {
+            create(
+                device.handle(),
+                profile,
+                &raw const placement,
+                &raw mut handle,
+            )
+        })?;
         Ok(Self { lib, handle })
     }
 
     pub(super) fn info(&self) -> NvmlResult<InstanceInfo> {
-        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetInfo.as_ref())?;
+        let call = nvml_sym(self.lib.nvmlGpuInstanceGetInfo.as_ref())?;
         let mut info = nvmlGpuInstanceInfo_t {
             device: ptr::null_mut(),
             id: 0,
@@ -145,10 +156,10 @@ impl<'n> GpuInstanceHandle<'n> {
             placement: nvmlGpuInstancePlacement_t { start: 0, size: 0 },
         };
         // SAFETY: the handle came from this library, which is loaded as long as it is borrowed.
-        nvml_try(unsafe { ask(self.handle, &raw mut info) })?;
+        nvml_try(unsafe { call(self.handle, &raw mut info) })?;
         Ok(InstanceInfo {
             id: info.id,
-            place: (info.placement.start, info.placement.size),
+            placement: (info.placement.start, info.placement.size),
         })
     }
 
@@ -161,7 +172,7 @@ impl<'n> GpuInstanceHandle<'n> {
     /// Returns a compute instance profile, by the index of NVML's queries: its ID, its compute slices, and the maximum
     /// number of instances.
     pub(super) fn compute_profile(&self, index: u32) -> NvmlResult<(u32, u32, u32)> {
-        let ask = nvml_sym(
+        let call = nvml_sym(
             self.lib
                 .nvmlGpuInstanceGetComputeInstanceProfileInfo
                 .as_ref(),
@@ -179,16 +190,16 @@ impl<'n> GpuInstanceHandle<'n> {
         };
         // SAFETY: the handle came from this library, and `info` outlives the call. Engines are shared (profile 0),
         // which is the only way that nvml.h 13 knows.
-        nvml_try(unsafe { ask(self.handle, index, 0, &raw mut info) })?;
+        nvml_try(unsafe { call(self.handle, index, 0, &raw mut info) })?;
         Ok((info.id, info.sliceCount, info.instanceCount))
     }
 
     /// Returns the compute instance with this ID.
     pub(super) fn compute_instance(&self, id: u32) -> NvmlResult<ComputeInstanceHandle<'n>> {
-        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstanceById.as_ref())?;
+        let call = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstanceById.as_ref())?;
         let mut handle = ptr::null_mut();
         // SAFETY: the instance's handle came from this library, and `handle` outlives the call.
-        nvml_try(unsafe { ask(self.handle, id, &raw mut handle) })?;
+        nvml_try(unsafe { call(self.handle, id, &raw mut handle) })?;
         Ok(ComputeInstanceHandle {
             lib: self.lib,
             handle,
@@ -199,13 +210,13 @@ impl<'n> GpuInstanceHandle<'n> {
     pub(super) fn compute_instances_for_profile(
         &self,
         id: u32,
-        most: u32,
+        max: u32,
     ) -> NvmlResult<Vec<ComputeInstanceHandle<'n>>> {
-        let ask = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstances.as_ref())?;
-        let mut handles = vec![ptr::null_mut(); most as usize];
-        let mut count = most;
+        let call = nvml_sym(self.lib.nvmlGpuInstanceGetComputeInstances.as_ref())?;
+        let mut handles = vec![ptr::null_mut(); max as usize];
+        let mut count = max;
         // SAFETY: NVML writes `instanceCount` handles of the profile at most, which is what `handles` has room for.
-        nvml_try(unsafe { ask(self.handle, id, handles.as_mut_ptr(), &raw mut count) })?;
+        nvml_try(unsafe { call(self.handle, id, handles.as_mut_ptr(), &raw mut count) })?;
         handles.truncate(count as usize);
         let lib = self.lib;
         let compute = |handle| ComputeInstanceHandle { lib, handle };
@@ -234,7 +245,7 @@ pub(super) struct ComputeInstanceHandle<'n> {
 impl ComputeInstanceHandle<'_> {
     /// Its number.
     pub(super) fn id(&self) -> NvmlResult<u32> {
-        let ask = nvml_sym(self.lib.nvmlComputeInstanceGetInfo_v2.as_ref())?;
+        let call = nvml_sym(self.lib.nvmlComputeInstanceGetInfo_v2.as_ref())?;
         let mut info = nvmlComputeInstanceInfo_t {
             device: ptr::null_mut(),
             gpuInstance: ptr::null_mut(),
@@ -243,7 +254,7 @@ impl ComputeInstanceHandle<'_> {
             placement: nvmlComputeInstancePlacement_t { start: 0, size: 0 },
         };
         // SAFETY: the handle came from this library, and `info` outlives the call.
-        nvml_try(unsafe { ask(self.handle, &raw mut info) })?;
+        nvml_try(unsafe { call(self.handle, &raw mut info) })?;
         Ok(info.id)
     }
 

@@ -3,7 +3,7 @@
 use nvml_wrapper::Device;
 use nvml_wrapper::enum_wrappers::device::{Clock, EccCounter, MemoryError, TemperatureSensor};
 use nvml_wrapper::enums::device::SampleValue;
-use nvml_wrapper::error::NvmlError as Refusal;
+use nvml_wrapper::error::NvmlError as WrapperError;
 use nvml_wrapper::structs::device::FieldId;
 use nvml_wrapper::sys_exports::field_id::{
     NVML_FI_DEV_GET_GPU_RECOVERY_ACTION, NVML_FI_DEV_MEMORY_TEMP,
@@ -16,7 +16,7 @@ use crate::nvml::{Condition, NvmlErrorKind, RecoveryAction, Sample};
 const MIB: u64 = 1 << 20;
 
 /// Returns the condition of a GPU: it must report its UUID and memory, and may request a recovery action.
-pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
+pub(super) fn condition(device: &Device<'_>) -> Result<Condition, WrapperError> {
     device.uuid()?;
     none_if_unsupported(device.memory_info())?;
     let rows = none_if_unsupported(raw::remapped_rows(device))?;
@@ -28,7 +28,7 @@ pub(super) fn condition(device: &Device<'_>) -> Result<Condition, Refusal> {
 
 /// Measures a GPU. Values that cannot be read are left out, whatever the reason, so that one failed sensor does not
 /// affect the others; a GPU or driver that is gone is an error.
-pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
+pub(super) fn read(device: &Device<'_>) -> Result<Sample, WrapperError> {
     let memory = none_if_unavailable(device.memory_info())?;
     let rows = none_if_unavailable(raw::remapped_rows(device))?;
     let rates = none_if_unavailable(device.utilization_rates())?;
@@ -62,18 +62,19 @@ pub(super) fn read(device: &Device<'_>) -> Result<Sample, Refusal> {
 }
 
 /// Returns the memory of each MIG device.
-fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal> {
-    let cut = none_if_unavailable(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
-    if !cut {
+fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, WrapperError> {
+    let is_partitioned =
+        none_if_unavailable(device.mig_mode())?.is_some_and(|mode| mode.current != 0);
+    if !is_partitioned {
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for (_, slice) in
+    for (_, mig_device) in
         none_if_unavailable(mig_devices::mig_device_handles(device))?.unwrap_or_default()
     {
         if let (Some(uuid), Some(memory)) = (
-            none_if_unavailable(slice.uuid())?,
-            none_if_unavailable(slice.memory_info())?,
+            none_if_unavailable(mig_device.uuid())?,
+            none_if_unavailable(mig_device.memory_info())?,
         ) {
             found.push((uuid, memory.used / MIB, memory.free / MIB));
         }
@@ -82,18 +83,18 @@ fn slice_memory(device: &Device<'_>) -> Result<Vec<(String, u64, u64)>, Refusal>
 }
 
 /// Returns the value, or `None` if it is not available; an error if further calls are useless.
-fn none_if_unavailable<T>(answer: Result<T, Refusal>) -> Result<Option<T>, Refusal> {
-    match answer {
+fn none_if_unavailable<T>(result: Result<T, WrapperError>) -> Result<Option<T>, WrapperError> {
+    match result {
         Ok(answer) => Ok(Some(answer)),
-        Err(refusal) => match error_kind(&refusal) {
-            NvmlErrorKind::GpuLost | NvmlErrorKind::NoDriver => Err(refusal),
+        Err(error) => match error_kind(&error) {
+            NvmlErrorKind::GpuLost | NvmlErrorKind::NoDriver => Err(error),
             _ => Ok(None),
         },
     }
 }
 
 /// Returns an NVML field value, or `None` if it is not supported.
-fn read_field(device: &Device<'_>, id: u32) -> Result<Option<u32>, Refusal> {
+fn read_field(device: &Device<'_>, id: u32) -> Result<Option<u32>, WrapperError> {
     let values = none_if_unsupported(device.field_values_for(&[FieldId(id)]))?;
     let value = values.into_iter().flatten().next();
     let Some(Ok(value)) = value.map(|sample| sample.and_then(|sample| sample.value)) else {

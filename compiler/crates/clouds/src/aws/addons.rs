@@ -144,7 +144,10 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
 }
 
 fn about(target: &Target) -> String {
-    format!("add-ons of EKS cluster {}", target.cluster)
+    format!(
+        "Installs and updates the add-ons of EKS cluster {}.",
+        target.cluster
+    )
 }
 
 fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
@@ -184,17 +187,17 @@ mod tests {
 
     const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
 
-    fn addons(made: &Provisioning) -> Vec<&str> {
-        let resources = made.resources.iter();
+    fn addons(provisioning: &Provisioning) -> Vec<&str> {
+        let resources = provisioning.resources.iter();
         let addons = resources.filter(|it| it.script == "addons");
         addons.map(|it| it.name.as_str()).collect()
     }
 
     #[test]
     fn new_cluster_gets_the_pod_identity_agent() {
-        let made = provision(POOL);
-        assert_eq!(addons(&made), ["eks-pod-identity-agent"]);
-        let agent = &made.resources[2];
+        let provisioning = provision(POOL);
+        assert_eq!(addons(&provisioning), ["eks-pod-identity-agent"]);
+        let agent = &provisioning.resources[2];
         assert_eq!(agent.script, "addons");
         assert_eq!(
             command_line(&agent.create[0]),
@@ -212,9 +215,12 @@ mod tests {
     #[test]
     fn isolated_team_enables_network_policies() {
         let isolated = format!("{POOL}\nteams: [{{name: a, network: isolated}}]");
-        let made = provision(&isolated);
-        assert_eq!(addons(&made), ["vpc-cni", "eks-pod-identity-agent"]);
-        let network = made.resources.iter().find(|it| it.name == "vpc-cni");
+        let provisioning = provision(&isolated);
+        assert_eq!(addons(&provisioning), ["vpc-cni", "eks-pod-identity-agent"]);
+        let network = provisioning
+            .resources
+            .iter()
+            .find(|it| it.name == "vpc-cni");
         let network = network.expect("the network plugin");
         assert_eq!(network.fields[0].desired, "true");
         assert_eq!(
@@ -229,13 +235,13 @@ mod tests {
     #[test]
     fn volumes_and_node_repair_add_addons() {
         let existing = HEAD.replace("{create: {}}", "{existing: {}}");
-        let made = provision_file(&format!(
+        let provisioning = provision_file(&format!(
             "{existing}storage: {{classes: [{{name: fast, volumes: {{disk: {{}}}}}}, \
              {{name: shared, volumes: {{files: {{id: fs-0123456789abcdef0}}}}}}]}}\n\
              nodePools: [{{name: a, machine: m7i.large, nodes: {{count: 1}}, autoRepair: true}}]"
         ));
         assert_eq!(
-            addons(&made),
+            addons(&provisioning),
             [
                 "eks-pod-identity-agent",
                 "aws-ebs-csi-driver",

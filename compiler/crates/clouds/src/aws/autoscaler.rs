@@ -71,7 +71,7 @@ pub(super) fn pod_role(checked: Checked<'_>) -> Option<Resource> {
         name: account.to_owned(),
         script: "addons".to_owned(),
         description: format!(
-            "IAM role of the Cluster Autoscaler of EKS cluster {}",
+            "Creates and updates the IAM role of the Cluster Autoscaler in EKS cluster {}.",
             target.cluster
         ),
         observation: Observation {
@@ -105,8 +105,9 @@ mod tests {
 
     fn identity(cluster: &str) -> Option<Resource> {
         let head = HEAD.replace("{create: {}}", cluster);
-        let made = provision_file(&format!("{head}{POOL}")).resources;
-        made.into_iter()
+        let resources = provision_file(&format!("{head}{POOL}")).resources;
+        resources
+            .into_iter()
             .find(|it| it.kind.name == "EKS pod identity")
     }
 

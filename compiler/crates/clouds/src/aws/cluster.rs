@@ -130,7 +130,10 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
         kind: &CLUSTER,
         name: target.cluster.clone(),
         script: "cluster".to_owned(),
-        description: format!("EKS cluster {} in {}", target.cluster, target.region),
+        description: format!(
+            "Creates and updates EKS cluster {} in {}.",
+            target.cluster, target.region
+        ),
         observation: Observation {
             command: describe_command(&target).with_arguments(["--output", "json"]),
             absent_pattern: "ResourceNotFoundException",
@@ -204,11 +207,11 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     let mut tags = tags::tags_from(&section(&checked.config).tags);
     let origin = Origin::derived(tags::tag_spans(&tags), DerivationReason::Written);
     tags.extend(ownership::tag_ownership(&tags));
-    let want = json!(tags::key_values(&tags));
-    let update = tags::update_commands(&want, ".cluster.arn", "tags_left", &target.region);
+    let desired = json!(tags::key_values(&tags));
+    let update = tags::update_commands(&desired, ".cluster.arn", "tags_left", &target.region);
     fields.push(Field {
         external_entries: Some("their_tags"),
-        ..field(&TAGS, want, update, origin)
+        ..field(&TAGS, desired, update, origin)
     });
     let version = checked.kubernetes.expect_resolved();
     let update = aws(["eks", "update-cluster-version"], &target.region)
@@ -242,10 +245,10 @@ fn network_fields(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
     fields
 }
 
-fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
+fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin: Origin) -> Field {
     Field {
         kind,
-        desired: want,
+        desired,
         update,
         external_entries: None,
         origin,
@@ -261,8 +264,8 @@ mod tests {
 
     #[test]
     fn cluster_is_created_without_pools_and_kubeconfig() {
-        let made = provision(POOL);
-        let cluster = &made.resources[0];
+        let provisioning = provision(POOL);
+        let cluster = &provisioning.resources[0];
         assert_eq!(
             command_line(&cluster.create[0]),
             "eksctl create cluster --config-file ./eksctl.yaml --without-nodegroup --write-kubeconfig=false"
@@ -280,19 +283,19 @@ mod tests {
                 "aws eks wait cluster-active --region us-east-1 --name demo",
             ]
         );
-        assert_eq!(made.tools, ["aws", "eksctl", "jq"]);
+        assert_eq!(provisioning.tools, ["aws", "eksctl", "jq"]);
     }
 
     #[test]
     fn existing_cluster_must_have_the_version() {
         let head = HEAD.replace("{create: {}}", "{existing: {name: Other}}");
-        let made = provision_file(&format!("{head}{POOL}"));
-        assert_eq!(made.resources.len(), 1);
+        let provisioning = provision_file(&format!("{head}{POOL}"));
+        assert_eq!(provisioning.resources.len(), 1);
         assert_eq!(
-            command_line(&made.identity[1].query),
+            command_line(&provisioning.identity[1].query),
             "aws eks describe-cluster --region us-east-1 --name Other --query cluster.version --output text"
         );
-        assert_eq!(made.identity[1].expected, "1.34");
+        assert_eq!(provisioning.identity[1].expected, "1.34");
     }
 
     #[test]
@@ -302,8 +305,8 @@ mod tests {
             "{create: {endpoint: private, vpc: {existing: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, \
              privateSubnets: [{zone: us-east-1b, id: subnet-0123456b}, {zone: us-east-1a, id: subnet-0123456a}]}}}}",
         );
-        let made = provision_file(&format!("{head}{POOL}"));
-        let cluster = &made.resources[0];
+        let provisioning = provision_file(&format!("{head}{POOL}"));
+        let cluster = &provisioning.resources[0];
         assert_eq!(field_of(cluster, "VPC").desired, "vpc-0123456789abcdef0");
         assert_eq!(
             field_of(cluster, "subnets").desired,

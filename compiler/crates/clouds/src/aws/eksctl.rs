@@ -313,8 +313,8 @@ mod tests {
     use gpuc_model::plan::{Contents, Provisioning};
     use serde_json::{Value, json};
 
-    fn file(made: &Provisioning) -> Value {
-        let Contents::Yaml(node) = &made.files[0].contents else {
+    fn file(provisioning: &Provisioning) -> Value {
+        let Contents::Yaml(node) = &provisioning.files[0].contents else {
             panic!("eksctl's file is YAML");
         };
         serde_json::to_value(node).expect("a tree is JSON")
@@ -322,11 +322,11 @@ mod tests {
 
     #[test]
     fn capacity_block_with_efa() {
-        let made = provision(
+        let provisioning = provision(
             "nodePools: [{name: train, machine: p5.48xlarge, zones: [us-east-1a], nodes: {count: 4}, network: {efa: {}}, \
              capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
         );
-        let group = &file(&made)["managedNodeGroups"][0];
+        let group = &file(&provisioning)["managedNodeGroups"][0];
         assert_eq!(
             group["instanceMarketOptions"],
             json!({"marketType": "capacity-block"})
@@ -342,11 +342,11 @@ mod tests {
 
     #[test]
     fn existing_pools_are_omitted() {
-        let made = provision(
+        let provisioning = provision(
             "nodePools: [{name: old, machine: g5.xlarge, nodes: {count: 1}, existing: {selector: {a: b}}}]",
         );
-        assert_eq!(file(&made)["managedNodeGroups"], Value::Null);
-        let mut kinds = made.resources.iter().map(|it| it.kind.name);
+        assert_eq!(file(&provisioning)["managedNodeGroups"], Value::Null);
+        let mut kinds = provisioning.resources.iter().map(|it| it.kind.name);
         assert!(kinds.all(|kind| kind != "EKS node group"));
     }
 
@@ -374,14 +374,20 @@ mod tests {
 
     #[test]
     fn every_value_has_an_origin() {
-        let made = provision("nodePools: [{name: a, machine: g5.xlarge, nodes: {count: 1}}]");
-        let Contents::Yaml(node) = &made.files[0].contents else {
+        let provisioning =
+            provision("nodePools: [{name: a, machine: g5.xlarge, nodes: {count: 1}}]");
+        let Contents::Yaml(node) = &provisioning.files[0].contents else {
             panic!("eksctl's file is YAML");
         };
         let group = &node.get("managedNodeGroups").expect("groups").items()[0];
         for entry in group.entries() {
-            let made = matches!(entry.value.origin, gpuc_syntax::node::Origin::Generated(_));
-            assert!(made || !entry.value.entries().is_empty(), "{}", entry.key);
+            let is_generated =
+                matches!(entry.value.origin, gpuc_syntax::node::Origin::Generated(_));
+            assert!(
+                is_generated || !entry.value.entries().is_empty(),
+                "{}",
+                entry.key
+            );
         }
     }
 }

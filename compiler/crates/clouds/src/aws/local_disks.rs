@@ -88,10 +88,10 @@ mod tests {
     use serde_json::{Value, json};
 
     fn group(os: &str) -> Value {
-        let made = provision(&format!(
+        let provisioning = provision(&format!(
             "nodePools: [{{name: gpu, machine: g5.xlarge, nodes: {{count: 1}}, localDisks: scratch, os: {{family: {os}}}}}]"
         ));
-        let Contents::Yaml(node) = &made.files[0].contents else {
+        let Contents::Yaml(node) = &provisioning.files[0].contents else {
             panic!("eksctl's file is YAML");
         };
         let file = serde_json::to_value(node).expect("a tree is JSON");

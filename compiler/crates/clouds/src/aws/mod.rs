@@ -232,14 +232,14 @@ impl NodeFacts for Eks {
             "topology.k8s.aws/network-node-layer-3",
             "kubernetes.io/hostname",
         ];
-        if self.fabric(pool).is_empty() {
+        if self.interconnect_resources(pool).is_empty() {
             &[]
         } else {
             LEVELS
         }
     }
 
-    fn fabric(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
+    fn interconnect_resources(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
         let efa = pool.settings.network.efa.as_ref();
         let interfaces = match pool.machine.get() {
             Some(MachineType::Catalog(machine)) => {
@@ -247,12 +247,12 @@ impl NodeFacts for Eks {
             }
             _ => None,
         };
-        let offer = |(efa, per_node): (&Spanned<Empty>, u32)| AdvertisedResource {
-            resource: EFA_RESOURCE.to_owned(),
+        let to_resource = |(efa, per_node): (&Spanned<Empty>, u32)| AdvertisedResource {
+            name: EFA_RESOURCE.to_owned(),
             per_node,
             origin: Origin::rule([efa.span], "EFA uses all EFA interfaces of the machine"),
         };
-        efa.zip(interfaces).map(offer).into_iter().collect()
+        efa.zip(interfaces).map(to_resource).into_iter().collect()
     }
 
     /// The EFA driver reserves 5128 huge pages of 2 MiB on a node, of which AWS' own manifests request 5120 MiB;
@@ -260,7 +260,7 @@ impl NodeFacts for Eks {
     ///
     /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
     /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
-    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
+    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
         let has_huge_pages = pool.os.value != OsFamily::Bottlerocket;
         InterconnectSettings {
             env: &[("FI_PROVIDER", "efa")],
@@ -269,7 +269,7 @@ impl NodeFacts for Eks {
         }
     }
 
-    fn fabric_resources(&self) -> &'static [&'static str] {
+    fn all_interconnect_resources(&self) -> &'static [&'static str] {
         &[EFA_RESOURCE]
     }
 
@@ -297,19 +297,19 @@ impl NodeFacts for Eks {
     /// (the description of `volumeSize` in aws/karpenter-provider-aws@v1.14.1's CRD, whose pattern ends at 59000Gi),
     /// the largest 64 TiB (AWS, September 2025, from memory).
     fn boot_disk(&self, cluster: &Cluster, pool: &Pool) -> Option<DiskRange> {
-        let (least, smaller) = match pool.os.value {
+        let (min, smaller) = match pool.os.value {
             OsFamily::AmazonLinux2023 => (20, "the node image takes 20 GiB"),
             _ => (1, "the minimum size of an EBS volume is 1 GiB"),
         };
-        let (most, larger) = if karpenter::provisions(cluster, pool) {
+        let (max, larger) = if karpenter::provisions(cluster, pool) {
             (59_000, "the maximum volume size of Karpenter is 59000 GiB")
         } else {
             (65_536, "the maximum size of an EBS volume is 65536 GiB")
         };
         Some(DiskRange {
-            min_gib: least,
+            min_gib: min,
             min_reason: smaller,
-            max_gib: most,
+            max_gib: max,
             max_reason: larger,
         })
     }

@@ -47,14 +47,16 @@ pub fn region_of_zone(zone: &str) -> Option<&str> {
 
 /// Whether a name has the format of an instance type: `m7i.xlarge`, `p6-b200.48xlarge`.
 pub fn is_machine_name(name: &str) -> bool {
-    let part = |text: &str| {
+    let is_segment = |text: &str| {
         !text.is_empty()
             && text
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-')
     };
     name.split_once('.').is_some_and(|(family, size)| {
-        family.starts_with(|c: char| c.is_ascii_lowercase()) && part(family) && part(size)
+        family.starts_with(|c: char| c.is_ascii_lowercase())
+            && is_segment(family)
+            && is_segment(size)
     })
 }
 

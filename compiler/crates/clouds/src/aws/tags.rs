@@ -138,12 +138,12 @@ pub(super) fn node_template(group: &NodeGroup<'_>) -> Tags {
     }
     if let Some(gpus) = pool.gpus.expect_resolved() {
         let mut resources = BTreeMap::from([("nvidia.com/gpu", 0)]);
-        let offers = pool
+        let advertised = pool
             .advertised
             .expect_resolved()
             .iter()
             .chain(&pool.interconnect);
-        resources.extend(offers.map(|offer| (offer.resource.as_str(), offer.per_node)));
+        resources.extend(advertised.map(|resource| (resource.name.as_str(), resource.per_node)));
         for (resource, count) in resources {
             let spans = vec![autoscaler, gpus.span, pool.sharing_span];
             tags.insert(
@@ -188,7 +188,7 @@ fn strictness(effect: TaintEffect) -> u8 {
 /// The commands that update the tags of a resource: they set the desired tags and remove those that the program `left`
 /// lists.
 pub(super) fn update_commands(
-    want: &Value,
+    desired: &Value,
     arn: &str,
     obsolete: &str,
     region: &str,
@@ -198,10 +198,10 @@ pub(super) fn update_commands(
         command.with_argument(Argument::Observed(arn.to_owned()))
     };
     let mut commands = Vec::new();
-    if want.as_object().is_some_and(|want| !want.is_empty()) {
+    if desired.as_object().is_some_and(|it| !it.is_empty()) {
         commands.push(
             resource_command("tag-resource")
-                .with_arguments(["--tags".to_owned(), want.to_string()]),
+                .with_arguments(["--tags".to_owned(), desired.to_string()]),
         );
     }
     let obsolete = Argument::ObservedOptional(obsolete.to_owned());
@@ -214,9 +214,9 @@ pub(super) fn update_commands(
 }
 
 /// The commands that update the tags of the Auto Scaling group of a node group. EKS does not propagate its tags.
-pub(super) fn scaling_group_commands(want: &Value, region: &str) -> Vec<Command> {
+pub(super) fn scaling_group_commands(desired: &Value, region: &str) -> Vec<Command> {
     let mut commands = Vec::new();
-    if want.as_object().is_some_and(|want| !want.is_empty()) {
+    if desired.as_object().is_some_and(|it| !it.is_empty()) {
         let command =
             aws(["autoscaling", "create-or-update-tags"], region).with_arguments(["--tags"]);
         commands.push(
@@ -247,9 +247,12 @@ nodePools:
 
     #[test]
     fn node_template_has_resources_labels_and_taints() {
-        let made = provision_file(&format!("{HEAD}{POOL}"));
-        let template = field(&made.resources[1], "Cluster Autoscaler node template");
-        let want = [
+        let provisioning = provision_file(&format!("{HEAD}{POOL}"));
+        let template = field(
+            &provisioning.resources[1],
+            "Cluster Autoscaler node template",
+        );
+        let desired = [
             ("label/gpuc.dev/pool", "gpu"),
             ("label/k8s.amazonaws.com/accelerator", "a100-sxm4-40gb"),
             ("resources/nvidia.com/gpu", "0"),
@@ -257,11 +260,11 @@ nodePools:
             ("resources/vpc.amazonaws.com/efa", "4"),
             ("taint/a", "b:NoExecute"),
         ];
-        let want: serde_json::Map<_, _> = want
+        let desired: serde_json::Map<_, _> = desired
             .iter()
             .map(|(key, value)| (format!("{TEMPLATE_PREFIX}{key}"), Value::from(*value)))
             .collect();
-        assert_eq!(template.desired, Value::Object(want));
+        assert_eq!(template.desired, Value::Object(desired));
         let update: Vec<_> = template.update.iter().map(command_line).collect();
         assert!(update[0].starts_with("aws eks tag-resource --region us-east-1 --resource-arn $(.nodegroup.nodegroupArn) --tags {"));
         assert!(
@@ -275,8 +278,11 @@ nodePools:
     fn node_template_is_empty_without_an_autoscaler() {
         let pool = POOL.replace("autoscaler: clusterAutoscaler", "autoscaler: none");
         let pool = pool.replace("{min: 0, max: 4}", "{count: 4}");
-        let made = provision_file(&format!("{HEAD}{pool}"));
-        let template = field(&made.resources[1], "Cluster Autoscaler node template");
+        let provisioning = provision_file(&format!("{HEAD}{pool}"));
+        let template = field(
+            &provisioning.resources[1],
+            "Cluster Autoscaler node template",
+        );
         assert_eq!(template.desired, serde_json::json!({}));
         assert!(command_line(&template.update[0]).starts_with("aws eks untag-resource"));
     }
@@ -286,8 +292,12 @@ nodePools:
         let head = HEAD.replace("{create: {}}", "{create: {}}, tags: {team: a, cost: b}");
         let pools =
             "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
-        let made = provision_file(&format!("{head}{pools}"));
-        let tags = |resource: usize| field(&made.resources[resource], "tags").desired.clone();
+        let provisioning = provision_file(&format!("{head}{pools}"));
+        let tags = |resource: usize| {
+            field(&provisioning.resources[resource], "tags")
+                .desired
+                .clone()
+        };
         let memory = "cost team";
         assert_eq!(
             tags(0),

@@ -162,11 +162,11 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
 fn subscription_check(cluster: &Cluster) -> IdentityCheck {
     // Azure returns lower-case letters.
     let subscription = section(&cluster.config).subscription.to_ascii_lowercase();
-    let ask = Command::new(["az", "account", "show", "--subscription", &subscription]);
+    let query = Command::new(["az", "account", "show", "--subscription", &subscription]);
     IdentityCheck {
         subject: "Azure subscription",
         is_location: true,
-        query: ask.with_arguments(["--query", "id", "--output", "tsv"]),
+        query: query.with_arguments(["--query", "id", "--output", "tsv"]),
         mismatch_message: format!(
             "run `az login` with an account that can see subscription {subscription}"
         ),
@@ -199,7 +199,7 @@ fn resource_group(cluster: &Cluster) -> Resource {
         kind: &RESOURCE_GROUP,
         name: name.value.clone(),
         script: "cluster".to_owned(),
-        description: format!("The resource group {name}, created if it is missing."),
+        description: format!("Creates resource group {name} if it does not exist."),
         observation: Observation {
             command: az("show").with_arguments(["--output", "json"]),
             absent_pattern: "\\(ResourceGroupNotFound\\)",
@@ -222,7 +222,10 @@ fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
         kind: &CLUSTER,
         name: cluster.name.value.clone(),
         script: "cluster".to_owned(),
-        description: format!("The AKS cluster {} with its first pool.", cluster.name),
+        description: format!(
+            "Creates and updates AKS cluster {} with its first node pool.",
+            cluster.name
+        ),
         observation: observe_cluster(cluster),
         create: vec![create_command(cluster, create, az(&["aks", "create"]))],
         manual_delete: Vec::new(),
@@ -286,9 +289,9 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
 
 fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let section = section(&cluster.config);
-    let field = |kind: &'static FieldKind, want: Value, span, update: Vec<Command>| Field {
+    let field = |kind: &'static FieldKind, desired: Value, span, update: Vec<Command>| Field {
         kind,
-        desired: want,
+        desired,
         update,
         external_entries: None,
         origin: Origin::derived([section.cluster.span, span], DerivationReason::Written),

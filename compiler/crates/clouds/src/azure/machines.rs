@@ -564,15 +564,15 @@ mod tests {
 
     #[test]
     fn fractions_of_gpus_are_marked() {
-        let part = |name| size(name).machine.gpus.fraction;
+        let fraction = |name| size(name).machine.gpus.fraction;
         let sixth = Fraction {
             numerator: 1,
             denominator: 6,
         };
-        assert_eq!(part("Standard_NV6ads_A10_v5"), Some(sixth));
-        assert_eq!(part("Standard_NV36ads_A10_v5"), None);
+        assert_eq!(fraction("Standard_NV6ads_A10_v5"), Some(sixth));
+        assert_eq!(fraction("Standard_NV36ads_A10_v5"), None);
         assert_eq!(
-            part("Standard_NC36ds_xl_RTXPRO6000BSE_v6"),
+            fraction("Standard_NC36ds_xl_RTXPRO6000BSE_v6"),
             Some(Fraction::UNKNOWN)
         );
         assert_eq!(size("Standard_NV6ads_A10_v5").aks_driver, AksDriver::Grid);

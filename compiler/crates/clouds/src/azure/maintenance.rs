@@ -57,7 +57,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
             .with_arguments(["--output", "none"])
     };
     let origin = Origin::derived([window.span], DerivationReason::Written);
-    let want = json!({
+    let desired = json!({
         "day": day, "every": 1, "start": window.start.value, "hours": hours, "offset": "+00:00",
     });
     Resource {
@@ -65,7 +65,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
         name: name.to_owned(),
         script: "cluster".to_owned(),
         description: format!(
-            "The maintenance window for automatic upgrades of the cluster {}.",
+            "Sets the maintenance window for automatic upgrades of AKS cluster {}.",
             cluster.name
         ),
         observation: Observation {
@@ -77,7 +77,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
         created_with: None,
         fields: vec![Field {
             kind: &WINDOW,
-            desired: want,
+            desired,
             update: vec![set("update")],
             external_entries: None,
             origin: origin.clone(),

@@ -49,7 +49,7 @@ pub(super) fn instance_profile(pool: &Pool) -> Option<&'static str> {
                 && gpu
                     .placements
                     .iter()
-                    .all(|slice| slice.profile == profile.name)
+                    .all(|placement| placement.profile == profile.name)
         })
     };
     geometries(mig)

@@ -226,11 +226,11 @@ impl NodeFacts for Azure {
             }
             _ => return Ok(()),
         };
-        let refusal = || NoRdma {
+        let no_rdma = || NoRdma {
             reason: format!("`{name}` has no InfiniBand"),
             help: "remove `rdma`, or choose a size with InfiniBand, such as `Standard_ND96isr_H100_v5`",
         };
-        has_infiniband.then_some(()).ok_or_else(refusal)
+        has_infiniband.then_some(()).ok_or_else(no_rdma)
     }
 
     fn partitions_gpus(&self, pool: &PoolSpec) -> bool {
@@ -356,8 +356,8 @@ mod tests {
         let cluster = cluster(&with_pools(pool), &mut Report::default());
         let pool = cluster.pools.last().expect("a pool");
         let rdma = pool.settings.network.rdma.as_ref().expect("RDMA");
-        let refusal = cluster.cloud.rdma(pool, &rdma.value);
-        let why = refusal.expect_err("a size without InfiniBand").reason;
-        assert_eq!(why, "`Standard_NC24ads_A100_v4` has no InfiniBand");
+        let no_rdma = cluster.cloud.rdma(pool, &rdma.value);
+        let reason = no_rdma.expect_err("a size without InfiniBand").reason;
+        assert_eq!(reason, "`Standard_NC24ads_A100_v4` has no InfiniBand");
     }
 }

@@ -129,8 +129,8 @@ fn sharing_strategy(sharing: &Sharing) -> Option<(SharingStrategy, u32)> {
 pub(super) fn partition_size(sharing: &Sharing) -> Option<String> {
     match sharing {
         Sharing::Mig { gpus, .. } => {
-            let slice = gpus.first()?.placements.first()?;
-            Some(slice.profile.to_string())
+            let placement = gpus.first()?.placements.first()?;
+            Some(placement.profile.to_string())
         }
         _ => None,
     }
@@ -139,19 +139,19 @@ pub(super) fn partition_size(sharing: &Sharing) -> Option<String> {
 impl Accelerator {
     /// The flag with all settings: gcloud replaces omitted settings with its defaults.
     pub(super) fn flag(&self) -> String {
-        let mut parts = vec![
+        let mut options = vec![
             format!("type={}", self.kind),
             format!("count={}", self.count),
             format!("gpu-driver-version={}", self.driver.flag_value()),
         ];
         if let Some((strategy, clients)) = self.sharing {
-            parts.push(format!("gpu-sharing-strategy={}", strategy.flag_value()));
-            parts.push(format!("max-shared-clients-per-gpu={clients}"));
+            options.push(format!("gpu-sharing-strategy={}", strategy.flag_value()));
+            options.push(format!("max-shared-clients-per-gpu={clients}"));
         }
         if let Some(size) = &self.partition {
-            parts.push(format!("gpu-partition-size={size}"));
+            options.push(format!("gpu-partition-size={size}"));
         }
-        format!("--accelerator={}", parts.join(","))
+        format!("--accelerator={}", options.join(","))
     }
 
     /// The immutable part, in the format of the field's `read` program.

@@ -47,13 +47,13 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     let created_pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
     resources.extend(created_pools.map(|pool| pool::resource(cluster, pool, target)));
     resources.extend(create.map(|_| default_pool_removal(cluster, target)));
-    let ask = ["gcloud", "projects", "describe", target.project];
+    let query = ["gcloud", "projects", "describe", target.project];
     Provisioning {
         tools: vec!["gcloud", "jq"],
         identity: vec![IdentityCheck {
             subject: "Google Cloud project",
             is_location: true,
-            query: Command::new(ask).with_arguments(["--format=value(projectId)"]),
+            query: Command::new(query).with_arguments(["--format=value(projectId)"]),
             expected: target.project.to_owned(),
             mismatch_message: format!(
                 "run `gcloud auth login` with an account that can see the project {}",
@@ -85,7 +85,7 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
         name: target.cluster.to_owned(),
         script: "cluster".to_owned(),
         description: format!(
-            "the GKE cluster {} in {} of project {}",
+            "Creates and updates GKE cluster {} in {} of project {}.",
             target.cluster, target.location, target.project
         ),
         observation: observe_cluster(target),
@@ -176,10 +176,14 @@ fn dataplane_settings(cluster: Checked<'_>, target: Target<'_>) -> Vec<Setting> 
 fn release_channel(create: &GcpCreate, target: Target<'_>) -> Setting {
     let channel = super::upgrades::channel_name(create.release_channel.value);
     let flag = format!("--release-channel={channel}");
-    let want = json!(channel.to_uppercase());
-    Setting::new(&kinds::RELEASE_CHANNEL, want, create.release_channel.span)
-        .with_flag(flag.clone())
-        .with_update(target.cluster_command("update").with_arguments([flag]))
+    let desired = json!(channel.to_uppercase());
+    Setting::new(
+        &kinds::RELEASE_CHANNEL,
+        desired,
+        create.release_channel.span,
+    )
+    .with_flag(flag.clone())
+    .with_update(target.cluster_command("update").with_arguments([flag]))
 }
 
 fn control_plane(cluster: Checked<'_>, target: Target<'_>) -> Setting {
@@ -188,8 +192,8 @@ fn control_plane(cluster: Checked<'_>, target: Target<'_>) -> Setting {
     let upgrade = target
         .cluster_command("upgrade")
         .with_arguments(["--master", flag.as_str()]);
-    let want = json!(version.value.to_string());
-    Setting::new(&kinds::CONTROL_PLANE, want, version.span)
+    let desired = json!(version.value.to_string());
+    Setting::new(&kinds::CONTROL_PLANE, desired, version.span)
         .with_flag(flag)
         .with_update(upgrade)
 }
@@ -243,7 +247,7 @@ fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
         name: DEFAULT_POOL.to_owned(),
         script: "remove-first-pool".to_owned(),
         description: format!(
-            "the deletion of {DEFAULT_POOL}, which GKE created together with the cluster"
+            "Deletes node pool {DEFAULT_POOL}, which GKE creates together with the cluster."
         ),
         observation: observe_cluster(target),
         create: vec![delete.clone()],

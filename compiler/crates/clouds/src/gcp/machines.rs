@@ -280,7 +280,7 @@ mod tests {
         }
         let fraction = find("g4-standard-6").expect("a row").machine.gpus.fraction;
         assert_eq!(
-            fraction.map(|part| (part.numerator, part.denominator)),
+            fraction.map(|it| (it.numerator, it.denominator)),
             Some((1, 8))
         );
         let a4x = find("a4x-highgpu-4g").expect("a row");

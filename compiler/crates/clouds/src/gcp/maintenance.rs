@@ -22,10 +22,10 @@ pub(super) fn maintenance_setting(create: &GcpCreate, target: Target<'_>) -> Set
         format!("--maintenance-window-end={}", window.end),
         format!("--maintenance-window-recurrence={}", window.recurrence),
     ];
-    let want = json!({
+    let desired = json!({
         "start": window.start, "end": window.end, "recurrence": window.recurrence,
     });
-    Setting::new(&kinds::MAINTENANCE, want, maintenance.span)
+    Setting::new(&kinds::MAINTENANCE, desired, maintenance.span)
         .with_flags(flags.clone())
         .with_update(target.cluster_command("update").with_arguments(flags))
 }

@@ -173,6 +173,12 @@ impl Catalog for Gke {
     ) -> Option<Result<(), String>> {
         Some(accelerator::check_attachment(machine, model, count))
     }
+
+    fn attachable_models(&self) -> Vec<&'static GpuModel> {
+        (attachable_gpus::ATTACHABLE.iter())
+            .map(|attachable| attachable.model)
+            .collect()
+    }
 }
 
 impl NodeFacts for Gke {
@@ -244,7 +250,7 @@ impl NodeFacts for Gke {
         if has_gpudirect { LEVELS } else { &[] }
     }
 
-    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
+    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
         gpudirect::pod_settings(pool)
     }
 

@@ -129,12 +129,12 @@ mod tests {
 
     #[test]
     fn some_profiles_are_not_supported() {
-        let has = |accelerator, size| {
+        let is_available = |accelerator, size| {
             partition_sizes(accelerator)
                 .is_some_and(|sizes| sizes.iter().any(|(name, _)| *name == size))
         };
-        assert!(has("nvidia-tesla-a100", "1g.5gb"));
-        assert!(!has("nvidia-tesla-a100", "1g.10gb"));
+        assert!(is_available("nvidia-tesla-a100", "1g.5gb"));
+        assert!(!is_available("nvidia-tesla-a100", "1g.10gb"));
         assert!(partition_sizes("nvidia-l4").is_none());
     }
 }

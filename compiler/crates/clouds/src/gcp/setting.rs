@@ -16,7 +16,7 @@ pub(super) struct Setting {
 
 impl Setting {
     /// Creates a setting from the desired value and the location in the file that determines it.
-    pub(super) fn new(kind: &'static FieldKind, want: Value, span: Span) -> Self {
+    pub(super) fn new(kind: &'static FieldKind, desired: Value, span: Span) -> Self {
         let because = if span.is_written() {
             DerivationReason::Written
         } else {
@@ -26,7 +26,7 @@ impl Setting {
             flags: Vec::new(),
             field: Field {
                 kind,
-                desired: want,
+                desired,
                 update: Vec::new(),
                 external_entries: None,
                 origin: Origin::derived([span], because),

@@ -562,7 +562,7 @@ verify() {
   names=$(nvidia-smi --query-gpu=name --format=csv,noheader) || stop "nvidia-smi failed: $names"
   count=$(grep -c . <<<"$names" || true)
   [ "$count" = "$gpus_per_node" ] ||
-    stop "the driver detects $count GPUs, but pool $pool has $gpus_per_node per host"
+    stop "number of GPUs: the driver detects $count, but pool $pool has $gpus_per_node per host"
   while IFS= read -r name; do
     is_product "$name" || wrong=$name
   done <<<"$names"
@@ -573,7 +573,7 @@ verify() {
     warn "this host has a GPU \`$wrong\`, but pool $pool should have ${gpu_products[*]}"
   fi
   nvidia-ctk --version >/dev/null || stop "nvidia-ctk --version failed"
-  echo "Ready: $count GPUs, driver $(cat /sys/module/nvidia/version), $(nvidia-ctk --version | sed -n 1p)"
+  echo "Ready: number of GPUs: $count, driver $(cat /sys/module/nvidia/version), $(nvidia-ctk --version | sed -n 1p)"
 }
 
 # Whether the driver's name for a GPU is one of the pool's products, in the spelling of the node label.

@@ -70,7 +70,10 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
         kind: &NODE,
         name: host.value.clone(),
         script: format!("pool-{}", pool.name),
-        description: format!("The labels and taints of the nodes of pool {}.", pool.name),
+        description: format!(
+            "Sets the labels and taints of the nodes of pool {}.",
+            pool.name
+        ),
         observation: Observation {
             command: kubectl(&["get", "node", host, "--output", "json"]),
             // No script creates a host: if a node is missing, there is no creation command, and the script reports it.

@@ -31,18 +31,18 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         let Some(keys) = Keys::for_chart(release.chart.name) else {
             continue;
         };
-        for misfit in unknown_keys(keys, &release.values) {
-            let message = misfit.message();
+        for mismatch in unknown_keys(keys, &release.values) {
+            let message = mismatch.message();
             assert!(
-                misfit.span.is_written(),
+                mismatch.span.is_written(),
                 "release {}: {message}",
                 release.name
             );
-            if !reported.insert((misfit.span, misfit.path.clone())) {
+            if !reported.insert((mismatch.span, mismatch.path.clone())) {
                 continue;
             }
-            let builder = report.diagnostic(&CHART_VALUE_UNREAD, misfit.span, message);
-            match misfit.help() {
+            let builder = report.diagnostic(&CHART_VALUE_UNREAD, mismatch.span, message);
+            match mismatch.help() {
                 Some(help) => builder.help(help).emit(),
                 None => builder.emit(),
             };

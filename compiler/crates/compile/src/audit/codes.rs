@@ -25,11 +25,11 @@ pub static CHART_VALUE_UNREAD: Code = Code {
     name: "chart-value-unread",
     severity: Severity::Error,
     summary: "a chart does not read a value",
-    checks: "Every key below `charts.<chart>.values` must be one that the pinned version of the chart reads,
-and its value must have the expected type.",
+    checks: "Whether the pinned version of a chart reads every key below `charts.<chart>.values`, and whether
+each value has the expected type.",
         reason: "Helm silently ignores a key that no template of the chart reads, so the value has no effect. For
 example, tolerations in the wrong place leave a DaemonSet with zero pods.",
-        remedy: "Use the key from the help. `gpuc catalog charts` lists the version of each chart; the chart's
+        remedy: "Write the key that the help names. `gpuc catalog charts` lists the version of each chart; the chart's
 repository documents its values.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -54,7 +54,7 @@ pub static CHART_NOT_INSTALLED: Code = Code {
     name: "chart-not-installed",
     severity: Severity::Error,
     summary: "a chart has settings and is not installed",
-    checks: "Every chart below `charts` must be installed. Naming a chart there installs some charts. Other
+    checks: "Whether every chart below `charts` is installed. Naming a chart there installs some charts. Other
 charts follow from the rest of the file, such as NVIDIA's device plugin from `stack.devicePlugin`.",
         reason: "The values have no effect.",
         remedy: "Enable the chart's feature with the key that `gpuc explain charts` names, or remove the chart.",
@@ -81,8 +81,8 @@ pub static DIGEST_UNUSED: Code = Code {
     name: "digest-unused",
     severity: Severity::Error,
     summary: "`digests` names an image that is not used",
-    checks: "A chart or a manifest of the tree must use each image in `digests`, under the image's name without
-a mirror.",
+    checks: "Whether a chart or a manifest of the tree uses each image in `digests`, under the image's name
+without a mirror.",
         reason: "After a chart upgrade, the digest of the old image pins nothing, and the new image is pulled
 without a digest.",
         remedy: "Write the image as `gpuc.lock.json` lists it without `mirror`, or remove the line.",
@@ -108,8 +108,8 @@ pub static CHART_OVERRIDES_DERIVED_VALUE: Code = Code {
     name: "chart-overrides-derived-value",
     severity: Severity::Warning,
     summary: "a chart value overrides a value that gpuc derives from the file",
-    checks: "A key below `charts.<chart>.values` must not override a value that gpuc derives from the rest of
-the file: where pods run (`tolerations`, `nodeSelector`, `affinity`, `runtimeClassName`), which
+    checks: "Whether a key below `charts.<chart>.values` overrides a value that gpuc derives from the rest of the
+file: where pods run (`tolerations`, `nodeSelector`, `affinity`, `runtimeClassName`), which
 components are enabled (`enabled`), and names that other components refer to (`fullnameOverride`,
 `clusterName`). A list replaces gpuc's list, and `null` removes its value.",
         reason: "Your value takes precedence. A DaemonSet without the toleration for a pool's taint runs on none of

@@ -114,14 +114,14 @@ fn assert_steps(plan: &Plan) {
             step.name
         );
     }
-    let parts: BTreeSet<_> = plan
+    let components: BTreeSet<_> = plan
         .objects
         .iter()
         .map(|object| &object.component)
         .collect();
     assert_eq!(
         plan.steps.len(),
-        parts.len() + plan.releases.len(),
+        components.len() + plan.releases.len(),
         "every component and every release is a step"
     );
 }

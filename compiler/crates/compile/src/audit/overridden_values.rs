@@ -181,8 +181,8 @@ mod tests {
                 r#"nodeSelector.gpuc.dev/pool "train""#,
             ]
         );
-        let gone = override_(ours(), json!({"worker": "", "driver": []}));
-        assert_eq!(gone.len(), 2, "{gone:?}");
+        let overridden = override_(ours(), json!({"worker": "", "driver": []}));
+        assert_eq!(overridden.len(), 2, "{overridden:?}");
     }
 
     #[test]

@@ -29,10 +29,11 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let release = cluster.cloud.autoscaler_values(cluster);
     let release = release.map(|(cloud, mut inputs)| {
         let pools = super::system_pools(cluster);
-        let places = pools.iter().copied();
-        inputs.extend(places.flat_map(gpuc_model::derive::origins::placement_spans));
+        let system_pools = pools.iter().copied();
+        inputs.extend(system_pools.flat_map(gpuc_model::derive::origins::placement_spans));
         inputs.push(cluster.kubernetes.expect_resolved().span);
-        let why = "the file enables the Cluster Autoscaler, which runs on the nodes of system pods";
+        let reason =
+            "the file enables the Cluster Autoscaler, which runs on the nodes of system pods";
         Release {
             name: CLUSTER_AUTOSCALER.name.to_owned(),
             chart: &CLUSTER_AUTOSCALER,
@@ -40,7 +41,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             namespace: CLUSTER_AUTOSCALER.namespace.to_owned(),
             values: Node::from_serializable(
                 &values(cluster, &pools, cloud),
-                Origin::rule(inputs, why),
+                Origin::rule(inputs, reason),
             ),
             pools: Vec::new(),
             daemon_sets: Vec::new(),

@@ -69,14 +69,14 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
     let inputs = inputs
         .chain(gpuc_model::derive::origins::serving_spans(pool))
         .chain(monitoring_span);
-    let why =
+    let reason =
         "a pool that dcgm-exporter measures has a release of its own, which tolerates its taints";
     Release {
         name: full_name(pool),
         chart: &DCGM_EXPORTER,
         repository: DCGM_EXPORTER.repository.to_owned(),
         namespace: namespace(pool),
-        values: Node::from_serializable(&values(cluster, pool), Origin::rule(inputs, why)),
+        values: Node::from_serializable(&values(cluster, pool), Origin::rule(inputs, reason)),
         pools: vec![pool.name.value.clone()],
         daemon_sets: vec![full_name(pool)],
     }

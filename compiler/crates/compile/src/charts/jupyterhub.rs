@@ -47,13 +47,13 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         let mut inputs: Vec<_> = pool_spans.chain(notebooks).collect();
         inputs.sort_unstable();
         inputs.dedup();
-        let why = "`notebooks` enables JupyterHub, whose profiles follow from their pools";
+        let reason = "`notebooks` enables JupyterHub, whose profiles follow from their pools";
         Release {
             name: JUPYTERHUB.name.to_owned(),
             chart: &JUPYTERHUB,
             repository: JUPYTERHUB.repository.to_owned(),
             namespace: JUPYTERHUB.namespace.to_owned(),
-            values: Node::from_serializable(&values(cluster, hub), Origin::rule(inputs, why)),
+            values: Node::from_serializable(&values(cluster, hub), Origin::rule(inputs, reason)),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }

@@ -38,13 +38,17 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
                 .iter()
                 .map(|pool| pool.nodes.expect_resolved().min_span),
         );
-        let why = "the file enables Karpenter, which runs on nodes that it does not create itself";
+        let reason =
+            "the file enables Karpenter, which runs on nodes that it does not create itself";
         Release {
             name: KARPENTER.name.to_owned(),
             chart: &KARPENTER,
             repository: KARPENTER.repository.to_owned(),
             namespace: KARPENTER.namespace.to_owned(),
-            values: Node::from_serializable(&values(&pools, &settings), Origin::rule(inputs, why)),
+            values: Node::from_serializable(
+                &values(&pools, &settings),
+                Origin::rule(inputs, reason),
+            ),
             pools: Vec::new(),
             daemon_sets: Vec::new(),
         }

@@ -37,7 +37,7 @@ fn installed_prometheus<'c>(cluster: &'c Checked<'_>) -> Option<&'c InstalledPro
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let monitoring = cluster.config.monitoring.as_ref().map(|it| it.span);
     let release = |install: &InstalledPrometheus| {
-        let why = "`monitoring.prometheus.install` installs Prometheus";
+        let reason = "`monitoring.prometheus.install` installs Prometheus";
         Release {
             name: KUBE_PROMETHEUS_STACK.name.to_owned(),
             chart: &KUBE_PROMETHEUS_STACK,
@@ -45,7 +45,7 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             namespace: NAMESPACE.to_owned(),
             values: Node::from_serializable(
                 &values(cluster, install),
-                Origin::rule(monitoring, why),
+                Origin::rule(monitoring, reason),
             ),
             pools: Vec::new(),
             daemon_sets: Vec::new(),

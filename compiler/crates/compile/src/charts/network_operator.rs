@@ -45,12 +45,12 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         .filter_map(|pool| pool.settings.network.rdma.as_ref());
     let required_by = written.map(|it| it.span).next().or(named.map(|it| it.span));
     let mut releases = single_release(&NETWORK_OPERATOR, required_by, &values(cluster, &pools));
-    let places = pools.iter().flat_map(|pool| {
+    let spans = pools.iter().flat_map(|pool| {
         let rdma = pool.settings.network.rdma.as_ref().map(|it| it.span);
         origins::placement_spans(pool).into_iter().chain(rdma)
     });
-    let why = "the operator advertises the RDMA devices of pools";
-    let origin = Origin::rule(places, why);
+    let reason = "the operator advertises the RDMA devices of pools";
+    let origin = Origin::rule(spans, reason);
     if let (Some(release), false) = (releases.first_mut(), pools.is_empty()) {
         release.values.origin = origin;
     }
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn its_feature_discovery_reaches_the_cards() {
+    fn feature_discovery_tolerates_gpu_node_taints() {
         let pool = "gpu: {model: L4, perNode: 2}, dedicatedTo: research";
         assert_eq!(values_for(pool), Vec::<Value>::new());
         let values = values_for(&format!("{pool}, network: {{rdma: {{infiniband: {{}}}}}}"));

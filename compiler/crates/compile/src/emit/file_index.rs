@@ -35,7 +35,7 @@ pub fn index_files<'p>(plan: &'p Plan, file: Option<&str>) -> BTreeMap<String, F
     let mut shown = BTreeMap::new();
     shown.insert("README.md".to_owned(), FileContent::Readme);
     let scripts = script::scripts(plan, &header).into_iter();
-    shown.extend(scripts.map(|(path, parts)| (path, FileContent::Script(parts))));
+    shown.extend(scripts.map(|(path, segments)| (path, FileContent::Script(segments))));
     shown.insert(script::LIBRARY_FILE.to_owned(), FileContent::Library);
     let definitions = script::definitions(plan).into_iter();
     shown.extend(definitions.map(|(path, kind)| (path, FileContent::Definitions(kind))));

@@ -43,7 +43,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
             ..
         } => (*tool, *folder, Some(guide)),
     };
-    let any = |has: fn(&PoolSummary) -> bool| pools.iter().any(has);
+    let any = |predicate: fn(&PoolSummary) -> bool| pools.iter().any(predicate);
     let context = context! {
         cluster => plan.cluster.as_str(),
         input => input,
@@ -56,6 +56,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         taints => any(|pool| !pool.taints.is_empty()),
         layouts => any(|pool| !pool.layout.is_empty()),
         scripts => script::has_apply(plan),
+        creates => plan.provisioning.creates_resources(),
         host_scripts => Serde(host_scripts(plan)),
         credentials => fetch,
         tool_context => if guide.is_some_and(|guide| guide.elsewhere) {
@@ -109,7 +110,7 @@ fn claim_examples(pools: &[PoolSummary]) -> Vec<(&str, Vec<String>)> {
 /// The fields of a kind of resource that cannot be updated in place.
 #[derive(serde::Serialize)]
 struct ImmutableKind {
-    of: &'static str,
+    kind: &'static str,
     replaced: String,
     rolled: String,
 }
@@ -119,18 +120,27 @@ fn immutable_kinds(plan: &Plan) -> Vec<ImmutableKind> {
     let mut rows: Vec<ImmutableKind> = Vec::new();
     for resource in &plan.provisioning.resources {
         let kind = resource.kind;
-        if rows.iter().any(|row| row.of == kind.name) {
+        if rows.iter().any(|row| row.kind == kind.name) {
             continue;
         }
         let names = |test: fn(&Change) -> bool| {
             let fields = kind.fields.iter().filter(|field| test(&field.change));
-            let names: Vec<&str> = fields.map(|field| field.name).collect();
-            names.join(", ")
+            fields.map(|field| field.name).collect::<Vec<_>>()
+        };
+        let replaced = names(|change| matches!(change, Change::Replacement { .. }));
+        let rolled = names(|change| matches!(change, Change::NodeRollout { .. }));
+        // The effect of some fields depends on the pool: GKE replaces the machine type only of pools with GPUs.
+        let list = |names: &[&str], others: &[&str]| {
+            let names = names.iter().map(|name| match others.contains(name) {
+                true => format!("{name} (of some pools)"),
+                false => (*name).to_owned(),
+            });
+            names.collect::<Vec<_>>().join(", ")
         };
         let row = ImmutableKind {
-            of: kind.name,
-            replaced: names(|change| matches!(change, Change::Replacement { .. })),
-            rolled: names(|change| matches!(change, Change::NodeRollout { .. })),
+            kind: kind.name,
+            replaced: list(&replaced, &rolled),
+            rolled: list(&rolled, &replaced),
         };
         if !row.replaced.is_empty() || !row.rolled.is_empty() {
             rows.push(row);
@@ -309,11 +319,11 @@ mod tests {
             delivery: Delivery::Script,
             expectations: Vec::new(),
             summary: Summary {
-                place: "Amazon EKS".to_owned(),
+                location: "Amazon EKS".to_owned(),
                 kubernetes: "1.34".to_owned(),
                 pools,
                 teams: Vec::new(),
-                promises: Vec::new(),
+                quotas: Vec::new(),
                 workloads: Vec::new(),
                 monitoring: vec!["a *sentence*".to_owned()],
                 notes: vec!["a | note\nof <two> lines".to_owned()],
@@ -327,7 +337,7 @@ mod tests {
 
     #[test]
     fn readme_lists_pools_resources_taints_and_mig_devices() {
-        let slices = PoolSummary {
+        let pool = PoolSummary {
             image: "Ubuntu".to_owned(),
             name: "slices".to_owned(),
             machine: "p4d.24xlarge".to_owned(),
@@ -358,7 +368,7 @@ mod tests {
             max_nodes: 2,
             ..PoolSummary::default()
         };
-        let text = shown(&plan(vec![slices, system]));
+        let text = shown(&plan(vec![pool, system]));
         for line in [
             "# ml",
             "| slices | p4d.24xlarge | Ubuntu | 8 x A100-40GB | MIG, mixed | 0–2 | 0–16 | the node image | gpuc-runtime |",
@@ -432,23 +442,27 @@ mod tests {
         let removed = "delete --ignore-not-found --kustomize manifests/runtime";
         let flux = "apply --server-side --kustomize flux";
         let argocd = "apply --server-side --kustomize argocd";
-        for (delivery, command, here) in [
+        for (delivery, command, for_this_cluster) in [
             (Delivery::Script, removed, true),
             (gitops("Flux", "flux", false), flux, true),
             (gitops("Argo CD", "argocd", false), argocd, true),
             (gitops("Argo CD", "argocd", true), argocd, false),
         ] {
             let mut plan = with_a_step(delivery);
-            let has = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
+            let has_line = |plan: &Plan, line: &str| shown(plan).lines().any(|found| found == line);
             plan.provisioning.credentials = Credentials::Context("dgx lab".to_owned());
-            let context = if here { " --context 'dgx lab'" } else { "" };
+            let context = if for_this_cluster {
+                " --context 'dgx lab'"
+            } else {
+                ""
+            };
             let command = |context| format!("kubectl{context} {command}");
-            assert!(has(&plan, &command(context)), "{}", shown(&plan));
+            assert!(has_line(&plan, &command(context)), "{}", shown(&plan));
             let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
             plan.provisioning.credentials = Credentials::Fetch(fetch);
             let fetch = "aws eks update-kubeconfig --name ml";
-            assert_eq!(has(&plan, fetch), here, "{}", shown(&plan));
-            assert!(has(&plan, &command("")), "{}", shown(&plan));
+            assert_eq!(has_line(&plan, fetch), for_this_cluster, "{}", shown(&plan));
+            assert!(has_line(&plan, &command("")), "{}", shown(&plan));
         }
     }
 

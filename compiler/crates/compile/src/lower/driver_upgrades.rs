@@ -66,7 +66,7 @@ fn upgrade_note(owner: DriverOwner, pools: &str, images: bool) -> String {
              ones with kubectl drain, which respects PodDisruptionBudgets, and replace them one at a time."
         ),
         DriverOwner::Preinstalled | DriverOwner::Host => format!(
-            "The driver of {pools} is upgraded on the host itself, while no job holds a GPU: first run kubectl drain \
+            "The driver of {pools} is upgraded on the host itself, while no job uses a GPU: first run kubectl drain \
              NODE --ignore-daemonsets, which respects PodDisruptionBudgets, and afterwards kubectl uncordon NODE."
         ),
     }

@@ -63,8 +63,8 @@ fn daemon_sets_by_pool<'t>(
 
 fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
     let labels = pool.selector.iter();
-    let offers = pool.advertised.expect_resolved().iter();
-    let fabric = pool.interconnect.iter();
+    let advertised = pool.advertised.expect_resolved().iter();
+    let interconnect = pool.interconnect.iter();
     let tolerations = gpuc_model::derive::tolerations(pool);
     let tolerations = tolerations.iter().map(|toleration| {
         serde_json::to_value(toleration).expect("a toleration serialises to JSON")
@@ -75,12 +75,12 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
             .map(|label| (label.key.clone(), label.value.clone()))
             .collect(),
         min_nodes: pool.nodes.expect_resolved().min,
-        allocatable: offers
-            .map(|offer| (offer.resource.clone(), offer.per_node))
+        allocatable: advertised
+            .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
         devices: pool.classes.iter().map(expected_devices).collect(),
-        interconnect: fabric
-            .map(|offer| (offer.resource.clone(), offer.per_node))
+        interconnect: interconnect
+            .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
         daemon_sets: Vec::new(),
         tolerations: tolerations.collect(),

@@ -44,9 +44,9 @@ pub(crate) fn image_references(object: &Object) -> Vec<String> {
 
 /// The images that custom resources of NVIDIA's GPU Operator specify by repository, image and version.
 fn collect_split_references(node: &Node, found: &mut Vec<String>) {
-    let part = |key: &str| node.get(key).and_then(Node::text);
+    let text_of = |key: &str| node.get(key).and_then(Node::text);
     if let (Some(repository), Some(image), Some(version)) =
-        (part("repository"), part("image"), part("version"))
+        (text_of("repository"), text_of("image"), text_of("version"))
     {
         found.push(format!("{repository}/{image}:{version}"));
     }
@@ -101,8 +101,8 @@ fn mirrored_reference(reference: &str, config: &GpuCluster) -> Option<(String, O
             .into_iter()
             .flat_map(|(name, it)| [name.span, it.span]),
     );
-    let why = "`mirror` and `digests` set the registry and the digest of images";
-    (text != reference).then(|| (text, Origin::rule(spans, why)))
+    let reason = "`mirror` and `digests` set the registry and the digest of images";
+    (text != reference).then(|| (text, Origin::rule(spans, reason)))
 }
 
 fn pinned_digest<'d>(

@@ -52,11 +52,12 @@ pub(super) fn namespaces(
         .map(|(name, (level, mut inputs))| {
             inputs.sort_unstable();
             inputs.dedup();
-            let why = "a chart is installed there, and its pods require this Pod Security Standard";
+            let reason =
+                "a chart is installed there, and its pods require this Pod Security Standard";
             Object::new(
                 COMPONENT,
                 &namespace(name, level),
-                Origin::rule(inputs, why),
+                Origin::rule(inputs, reason),
             )
         })
         .chain(of_workloads)

@@ -54,7 +54,7 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
             .advertised
             .expect_resolved()
             .iter()
-            .map(|offer| (offer.resource.clone(), offer.per_node))
+            .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
         extras: injected_components(pool),
         placement: share_placement(pool),
@@ -135,10 +135,10 @@ fn node_sharing(cluster: &Checked<'_>, pool: &Pool) -> NodeSharing {
                     slices: gpu
                         .placements
                         .iter()
-                        .map(|slice| MigSlice {
-                            profile: slice.profile.to_owned(),
-                            start: slice.start,
-                            size: slice.size,
+                        .map(|placement| MigSlice {
+                            profile: placement.profile.to_owned(),
+                            start: placement.start,
+                            size: placement.size,
                         })
                         .collect(),
                 })

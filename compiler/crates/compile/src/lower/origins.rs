@@ -107,8 +107,8 @@ fn resource_origin(resource: &str, pools: &[&Pool]) -> Option<Origin> {
     let all = pools
         .iter()
         .flat_map(|pool| pool.advertised.expect_resolved());
-    let matching = all.filter(|offer| offer.resource == resource);
-    merge_origins(matching.map(|offer| &offer.origin))
+    let matching = all.filter(|advertised_resource| advertised_resource.name == resource);
+    merge_origins(matching.map(|resource| &resource.origin))
 }
 
 /// Merges several origins: the first reason, with the spans of all of them.
@@ -116,8 +116,8 @@ fn merge_origins<'o>(origins: impl Iterator<Item = &'o Origin>) -> Option<Origin
     let mut because: Option<DerivationReason> = None;
     let mut inputs: Vec<Span> = Vec::new();
     for origin in origins {
-        if let Origin::Generated(made) = origin {
-            because.get_or_insert_with(|| made.reason.clone());
+        if let Origin::Generated(derivation) = origin {
+            because.get_or_insert_with(|| derivation.reason.clone());
         }
         let new = origin.inputs().iter().filter(|span| !inputs.contains(span));
         let new: Vec<_> = new.copied().collect();

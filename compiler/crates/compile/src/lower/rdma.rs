@@ -39,9 +39,9 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let object = |pool: &Pool| {
         let rdma = pool.settings.network.rdma.as_ref()?;
         let driver = rdma.value.adapters().driver.map(|driver| driver.span);
-        let places = origins::placement_spans(pool).into_iter();
+        let spans = origins::placement_spans(pool).into_iter();
         let origin = Origin::rule(
-            places.chain([rdma.span]).chain(driver),
+            spans.chain([rdma.span]).chain(driver),
             "the operator advertises the RDMA devices of a pool as its policy configures",
         );
         Some(Object::new(COMPONENT, &policy(pool, &rdma.value), origin))
@@ -136,9 +136,9 @@ mod tests {
         assert_eq!(spec["ofedDriver"], Value::Null);
         let config = spec["rdmaSharedDevicePlugin"]["config"].as_str();
         let config: Value = serde_json::from_str(config.expect("a text")).expect("it is JSON");
-        let cards = &config["configList"][0];
-        assert_eq!(cards["resourceName"], "hca_shared_devices_a");
-        assert_eq!(cards["selectors"]["linkTypes"], json!(["ether"]));
+        let adapters = &config["configList"][0];
+        assert_eq!(adapters["resourceName"], "hca_shared_devices_a");
+        assert_eq!(adapters["selectors"]["linkTypes"], json!(["ether"]));
     }
 
     #[test]

@@ -32,8 +32,8 @@ fn customize(cluster: &Checked<'_>, mut release: Release) -> Release {
     if let Some(registry) = &written.mirror.images {
         let images_to_move = running.iter().map(|image| image.chart_image);
         let values = images::mirror_values(release.chart.name, images_to_move, registry);
-        let why = "`mirror.images` sets the registry of images";
-        let values = Node::from_serializable(&values, Origin::rule([registry.span], why));
+        let reason = "`mirror.images` sets the registry of images";
+        let values = Node::from_serializable(&values, Origin::rule([registry.span], reason));
         release.values = keys::merge(release.values, &values);
     }
     // After mirroring: pinning a digest must not change the registry back.

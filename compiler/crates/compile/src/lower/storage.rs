@@ -83,11 +83,11 @@ fn volume(bucket: &Bucket, facts: &BucketVolumes) -> Object {
         bucket.bucket.span,
         bucket.read_only.span,
     ];
-    let why = "the file declares this bucket";
+    let reason = "the file declares this bucket";
     Object::new(
         COMPONENT,
         &persistent_volume,
-        Origin::fact(inputs, why, facts.source),
+        Origin::fact(inputs, reason, facts.source),
     )
 }
 
@@ -100,8 +100,8 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let buckets = cluster.config.storage.iter().flat_map(|it| &it.buckets);
     let bucket_note = |bucket: &Bucket| {
         format!(
-            "The bucket {} is the PersistentVolume {}, reserved for the claim {} in the namespace {}: a \
-             PersistentVolumeClaim with storageClassName: \"\" and volumeName: {}. Its pods need {}.",
+            "The bucket {} is the PersistentVolume {}. To mount it, create the PersistentVolumeClaim {} in the namespace \
+             {} with storageClassName: \"\" and volumeName: {}. Its pods need {}.",
             bucket.bucket, bucket.name, bucket.name, bucket.namespace, bucket.name, facts.pods
         )
     };

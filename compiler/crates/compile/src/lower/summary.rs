@@ -24,11 +24,11 @@ pub(super) fn summary(cluster: &Checked<'_>) -> Summary {
         None => name.to_owned(),
     };
     Summary {
-        place: location,
+        location,
         kubernetes: kubernetes.value.to_string(),
         pools: pools.map(|it| pool(cluster, it)).collect(),
         teams: super::teams::summaries(cluster),
-        promises: super::teams::quota_totals(cluster),
+        quotas: super::teams::quota_totals(cluster),
         workloads: super::workloads::summaries(cluster),
         monitoring: super::monitoring::readme_sentences(cluster),
         notes: notes(cluster),
@@ -72,12 +72,14 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
 }
 
 /// The allocatable amount on a node, formatted.
-fn allocatable(room: Option<NodeCapacity>, format_amount: impl Fn(u64) -> String) -> String {
-    match room {
+fn allocatable(capacity: Option<NodeCapacity>, format_amount: impl Fn(u64) -> String) -> String {
+    match capacity {
         None => String::new(),
-        Some(room) if room.span.is_some() => format_amount(room.allocatable),
-        Some(room) if room.allocatable == room.total => format_amount(room.allocatable),
-        Some(room) => format!("{}, estimated", format_amount(room.allocatable)),
+        Some(capacity) if capacity.span.is_some() => format_amount(capacity.allocatable),
+        Some(capacity) if capacity.allocatable == capacity.total => {
+            format_amount(capacity.allocatable)
+        }
+        Some(capacity) => format!("{}, estimated", format_amount(capacity.allocatable)),
     }
 }
 
@@ -93,14 +95,17 @@ fn gpus(pool: &Pool) -> String {
     let Some(gpus) = pool.gpus.expect_resolved() else {
         return String::new();
     };
-    let part = match gpus.fraction {
-        Some(part) if part.denominator > 0 => {
-            format!(" ({}/{} of a GPU)", part.numerator, part.denominator)
+    let suffix = match gpus.fraction {
+        Some(fraction) if fraction.denominator > 0 => {
+            format!(
+                " ({}/{} of a GPU)",
+                fraction.numerator, fraction.denominator
+            )
         }
         Some(_) => " (part of a GPU)".to_owned(),
         None => String::new(),
     };
-    format!("{} x {}{part}", gpus.per_node, gpus.model.key)
+    format!("{} x {}{suffix}", gpus.per_node, gpus.model.key)
 }
 
 fn sharing(sharing: &Sharing, has_gpus: bool) -> String {
@@ -136,7 +141,7 @@ fn layout(pool: &Pool) -> Vec<String> {
         };
         let drawing = match run[0].placements.as_slice() {
             [] => "full".to_owned(),
-            slices => placement::diagram(slices, mig),
+            placements => placement::diagram(placements, mig),
         };
         format!("{gpu_range}: {drawing}")
     };
@@ -144,21 +149,21 @@ fn layout(pool: &Pool) -> Vec<String> {
 }
 
 fn resources(pool: &Pool) -> Vec<ResourceSummary> {
-    let offers = pool
+    let advertised = pool
         .advertised
         .expect_resolved()
         .iter()
         .chain(&pool.interconnect);
-    let summary = |offer: &gpuc_model::AdvertisedResource| {
-        let total = offer.total(pool.nodes.expect_resolved());
+    let summary = |resource: &gpuc_model::AdvertisedResource| {
+        let total = resource.total(pool.nodes.expect_resolved());
         ResourceSummary {
-            name: offer.resource.clone(),
-            per_node: offer.per_node,
+            name: resource.name.clone(),
+            per_node: resource.per_node,
             min: *total.start(),
             max: *total.end(),
         }
     };
-    offers.map(summary).collect()
+    advertised.map(summary).collect()
 }
 
 fn device_class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> DeviceClassSummary {

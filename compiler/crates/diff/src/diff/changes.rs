@@ -60,8 +60,8 @@ pub(super) fn find_deltas(before: &Entities, after: &Entities) -> Vec<Delta> {
     found
 }
 
-fn entity_delta(key: &EntityKey, part: &Entity, from: Option<Json>, to: Option<Json>) -> Delta {
-    let inputs: BTreeSet<Span> = part
+fn entity_delta(key: &EntityKey, entity: &Entity, from: Option<Json>, to: Option<Json>) -> Delta {
+    let inputs: BTreeSet<Span> = entity
         .fields
         .values()
         .flat_map(|leaf| leaf.inputs.clone())

@@ -300,11 +300,11 @@ fn apply_at(node: &mut Node, steps: &[Step], to: &EditedValue) {
 
 fn reorder(node: &mut Node, names: &[String]) {
     if let Value::Sequence(items) = &mut node.value {
-        let place = |item: &Node| {
+        let position = |item: &Node| {
             let name = item.get("name").and_then(Node::text);
             names.iter().position(|it| Some(it.as_str()) == name)
         };
-        items.sort_by_key(place);
+        items.sort_by_key(position);
     }
 }
 

@@ -154,7 +154,7 @@ impl Entities {
         let plan = compilation.plan.as_ref()?;
         let cluster = compilation.cluster.as_ref()?;
         let (_, lock) = compilation.output.as_ref()?;
-        let mut parts = Self {
+        let mut entities = Self {
             summary: plan.summary.clone(),
             gpus: gpus_by_model(cluster),
             keeps_above_maximum: cluster.cloud.keeps_above_maximum(),
@@ -175,14 +175,14 @@ impl Entities {
             },
             ..Self::default()
         };
-        parts.add_location(cluster, plan);
-        parts.add_pools(cluster, plan);
-        parts.add_resources(cluster, plan);
-        parts.add_releases(plan);
-        parts.add_objects(cluster, plan, wanted);
-        parts.add_controller_objects(plan);
-        parts.add_files(lock);
-        Some(parts)
+        entities.add_location(cluster, plan);
+        entities.add_pools(cluster, plan);
+        entities.add_resources(cluster, plan);
+        entities.add_releases(plan);
+        entities.add_objects(cluster, plan, wanted);
+        entities.add_controller_objects(plan);
+        entities.add_files(lock);
+        Some(entities)
     }
 
     /// Whether the same GitOps controller deploys both as the same tree.
@@ -198,57 +198,62 @@ impl Entities {
                 value,
                 inputs: Vec::new(),
             };
-            let part = self
+            let entity = self
                 .by_key
                 .entry(EntityKey::File(path.clone()))
                 .or_default();
-            part.files.insert(path.clone());
-            part.fields
+            entity.files.insert(path.clone());
+            entity
+                .fields
                 .insert(FILE_TEXT.to_owned(), leaf(json!(digest)));
-            part.fields
+            entity
+                .fields
                 .insert("can be run".to_owned(), leaf(json!(is_executable)));
         }
         let mut all = lock.clone();
         all.from = None;
         let digest = lock::digest(all.to_json().as_bytes());
         let pinned = serde_json::to_value(&lock.pins).unwrap_or_default();
-        let part = self
+        let entity = self
             .by_key
             .entry(EntityKey::File(LOCK_FILE.to_owned()))
             .or_default();
-        part.files.insert(LOCK_FILE.to_owned());
-        part.fields = leaf_fields(&Node::from_json(pinned));
+        entity.files.insert(LOCK_FILE.to_owned());
+        entity.fields = leaf_fields(&Node::from_json(pinned));
         // An empty set of pins is one empty leaf.
-        part.fields.remove("");
+        entity.fields.remove("");
         let (value, inputs) = (json!(digest), Vec::new());
-        part.fields
+        entity
+            .fields
             .insert(FILE_TEXT.to_owned(), FieldValue { value, inputs });
     }
 
     fn add_pools(&mut self, cluster: &Cluster, plan: &Plan) {
         for (pool, summary) in cluster.pools.iter().zip(&plan.summary.pools) {
-            let part = self
+            let entity = self
                 .by_key
                 .entry(EntityKey::Pool(pool.name.value.clone()))
                 .or_default();
-            part.pools.insert(pool.name.value.clone());
-            part.node_provisioner = cluster.cloud.node_provisioner(cluster, pool);
+            entity.pools.insert(pool.name.value.clone());
+            entity.node_provisioner = cluster.cloud.node_provisioner(cluster, pool);
             for (fact, value) in pool_facts(cluster, pool, summary) {
                 let inputs: Vec<Span> = [pool.name.span].to_vec();
-                part.fields
+                entity
+                    .fields
                     .insert(fact.to_owned(), FieldValue { value, inputs });
             }
             for followed in cluster.cloud.auto_upgrades(cluster, pool) {
                 let (value, inputs) = (json!(followed.value), followed.inputs.clone());
                 let name = followed.name.to_owned();
-                part.fields
+                entity
+                    .fields
                     .insert(name.clone(), FieldValue { value, inputs });
-                part.auto_upgrades.insert(name, followed);
+                entity.auto_upgrades.insert(name, followed);
             }
-            for offer in &summary.resources {
-                let path = format!("{ADVERTISED}{}", offer.name);
-                let (value, inputs) = (json!(offer.per_node), vec![pool.name.span]);
-                part.fields.insert(path, FieldValue { value, inputs });
+            for resource in &summary.resources {
+                let path = format!("{ADVERTISED}{}", resource.name);
+                let (value, inputs) = (json!(resource.per_node), vec![pool.name.span]);
+                entity.fields.insert(path, FieldValue { value, inputs });
             }
         }
     }
@@ -256,12 +261,13 @@ impl Entities {
     fn add_resources(&mut self, cluster: &Cluster, plan: &Plan) {
         for resource in &plan.provisioning.resources {
             let (key, prefix) = owner_of(cluster, resource);
-            let part = self.by_key.entry(key.clone()).or_default();
+            let entity = self.by_key.entry(key.clone()).or_default();
             let script = format!("cloud/{}.sh", resource.script);
-            part.files.insert(script);
-            part.component.clone_from(&resource.script);
-            part.members.insert(resource.name.clone());
-            part.is_deleted_by_script = !resource.delete.is_empty() && !resource.is_only_deleted();
+            entity.files.insert(script);
+            entity.component.clone_from(&resource.script);
+            entity.members.insert(resource.name.clone());
+            entity.is_deleted_by_script =
+                !resource.delete.is_empty() && !resource.is_only_deleted();
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
                 // Cloud-independent facts take precedence over fields of the cloud's table with the same name.
@@ -276,8 +282,8 @@ impl Entities {
                         path if path.starts_with('[') => format!("{name}{path}"),
                         path => format!("{name}.{path}"),
                     };
-                    part.fields.insert(path.clone(), leaf);
-                    part.field_kinds.insert(path, field.kind);
+                    entity.fields.insert(path.clone(), leaf);
+                    entity.field_kinds.insert(path, field.kind);
                 }
             }
         }
@@ -285,14 +291,14 @@ impl Entities {
 
     fn add_releases(&mut self, plan: &Plan) {
         for release in &plan.releases {
-            let part = self
+            let entity = self
                 .by_key
                 .entry(EntityKey::Release(release.name.clone()))
                 .or_default();
-            part.chart = Some(release.chart);
-            part.pools = release.pools.iter().cloned().collect();
-            part.files.insert(emit::values_path(release));
-            part.fields = leaf_fields(&release.values)
+            entity.chart = Some(release.chart);
+            entity.pools = release.pools.iter().cloned().collect();
+            entity.files.insert(emit::values_path(release));
+            entity.fields = leaf_fields(&release.values)
                 .into_iter()
                 .map(|(path, leaf)| (format!("values.{path}"), leaf))
                 .collect();
@@ -302,7 +308,8 @@ impl Entities {
                 ("namespace", json!(release.namespace)),
             ] {
                 let inputs = Vec::new();
-                part.fields
+                entity
+                    .fields
                     .insert(path.to_owned(), FieldValue { value, inputs });
             }
         }
@@ -314,27 +321,27 @@ impl Entities {
             if !wanted(&key) {
                 continue;
             }
-            let part = self.by_key.entry(key).or_default();
-            part.fields = leaf_fields(&object.node);
-            part.component.clone_from(&object.component);
-            part.files.insert(path);
-            part.pools = selected_pools(&part.fields, cluster);
+            let entity = self.by_key.entry(key).or_default();
+            entity.fields = leaf_fields(&object.node);
+            entity.component.clone_from(&object.component);
+            entity.files.insert(path);
+            entity.pools = selected_pools(&entity.fields, cluster);
             // An object of the node provisioner affects only its own pool.
             let of_pool = EntityKey::Pool(object.identity.name.clone());
-            let maker = self
+            let provisioner = self
                 .by_key
                 .get(&of_pool)
                 .and_then(|pool| pool.node_provisioner);
-            let makes = |maker: &NodeProvisioner| {
-                let mut kinds = maker.kinds.iter();
+            let creates_kind = |provisioner: &NodeProvisioner| {
+                let mut kinds = provisioner.kinds.iter();
                 kinds.any(|(kind, _)| *kind == object.identity.kind)
             };
-            if maker.is_some_and(makes)
-                && let Some(part) = self
+            if provisioner.is_some_and(creates_kind)
+                && let Some(entity) = self
                     .by_key
                     .get_mut(&EntityKey::for_object(&object.identity))
             {
-                part.pools = [object.identity.name.clone()].into();
+                entity.pools = [object.identity.name.clone()].into();
             }
         }
         self.add_pools_of_config_maps();
@@ -352,11 +359,12 @@ impl Entities {
             _ => None,
         };
         let sets = self.by_key.iter();
-        let sets = sets.filter_map(|(key, part)| Some((of(key, "DaemonSet")?, part.pools.clone())));
+        let sets =
+            sets.filter_map(|(key, entity)| Some((of(key, "DaemonSet")?, entity.pools.clone())));
         let sets: BTreeMap<_, _> = sets.collect();
-        for (key, part) in &mut self.by_key {
+        for (key, entity) in &mut self.by_key {
             if let Some(pools) = of(key, "ConfigMap").and_then(|name| sets.get(&name)) {
-                part.pools.clone_from(pools);
+                entity.pools.clone_from(pools);
             }
         }
     }
@@ -368,16 +376,16 @@ impl Entities {
             let release = deployed_release(&fields).filter(|it| self.by_key.contains_key(it));
             let is_release = release.is_some();
             let key = EntityKey::ControllerObject(identity.kind.clone(), identity.name.clone());
-            let part = self.by_key.entry(release.unwrap_or(key)).or_default();
-            part.files.insert(path);
+            let entity = self.by_key.entry(release.unwrap_or(key)).or_default();
+            entity.files.insert(path);
             if is_release {
                 // The values are already part of the release.
                 fields.retain(|path, _| !VALUES.iter().any(|values| path.starts_with(values)));
                 let delivered = fields.into_iter();
                 let delivered = delivered.map(|(path, leaf)| (format!("{DELIVERY}{path}"), leaf));
-                part.fields.extend(delivered);
+                entity.fields.extend(delivered);
             } else {
-                part.fields = fields;
+                entity.fields = fields;
             }
         }
     }

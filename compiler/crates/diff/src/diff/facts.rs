@@ -68,9 +68,9 @@ pub(super) fn pool_facts(
         let labels = labels.map(|label| format!("{}={}", label.key, label.value));
         facts.push((SELECTOR, json!(labels.collect::<Vec<_>>())));
     } else if cluster.cloud.facts().creates_machines {
-        let maker = cluster.cloud.node_provisioner(cluster, pool);
-        let maker = maker.map_or("the scripts", |maker| maker.name);
-        facts.push((NODE_PROVISIONER, json!(maker)));
+        let provisioner = cluster.cloud.node_provisioner(cluster, pool);
+        let provisioner = provisioner.map_or("the scripts", |provisioner| provisioner.name);
+        facts.push((NODE_PROVISIONER, json!(provisioner)));
     }
     facts
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuc_syntax::tree::{Tree, TreeFile};
 use similar::{DiffOp, TextDiff};
 
-use super::report::{Change, ClusterFate, FileChange, Hunk};
+use super::report::{Change, FileChange, Hunk, Status};
 
 /// Files by path, with their executable flag.
 pub(super) type FileContents<'a> = BTreeMap<&'a str, (&'a str, bool)>;
@@ -37,17 +37,17 @@ pub(super) fn changed_files(
         if old == new {
             return None;
         }
-        let fate = match (old, new) {
-            (None, _) => ClusterFate::Added,
-            (_, None) => ClusterFate::Removed,
-            _ => ClusterFate::Kept,
+        let status = match (old, new) {
+            (None, _) => Status::Added,
+            (_, None) => Status::Removed,
+            _ => Status::Kept,
         };
         let text =
             |file: Option<&(&'_ str, bool)>| file.map_or(String::new(), |file| file.0.to_owned());
         let is_executable = |file: Option<&(&str, bool)>| file.is_some_and(|file| file.1);
         Some(FileChange {
             path: path.to_owned(),
-            fate,
+            status,
             changes: accounts.get(path).cloned().unwrap_or_default(),
             executable: (new.is_some() && is_executable(old) != is_executable(new))
                 .then(|| is_executable(new)),

@@ -16,7 +16,7 @@ use super::entities::{
     EntityKey, FACTS, FILE_TEXT, MACHINE, MIG_LAYOUT, NODE_PROVISIONER, NODES, SHARING,
 };
 use super::impact::Impact;
-use super::report::{Cause, Change, ClusterFate, FieldChange, Range};
+use super::report::{Cause, Change, FieldChange, Range, Status};
 
 /// A difference with its classification.
 struct ClassifiedDelta<'a> {
@@ -36,9 +36,10 @@ struct ChangeGroup<'a> {
 impl ChangeGroup<'_> {
     /// The reason for the worst impact, followed by the reason of an immutable field if that is another one.
     fn worst_reason(&self) -> Option<String> {
-        let mut verdicts = self.differences.iter().map(|it| &it.classification);
-        let worst = verdicts.next()?;
-        let fixed = verdicts.find(|verdict| verdict.is_immutable && !worst.is_immutable);
+        let mut classifications = self.differences.iter().map(|it| &it.classification);
+        let worst = classifications.next()?;
+        let fixed = classifications
+            .find(|classification| classification.is_immutable && !worst.is_immutable);
         let words = [Some(worst), fixed].into_iter().flatten();
         let words: Vec<&str> = words.filter_map(|it| it.reason.as_deref()).collect();
         (!words.is_empty()).then(|| words.join(". "))
@@ -60,7 +61,7 @@ pub(super) fn group_changes(
         .collect();
     // Revoked access that remains is unexpected, so it comes first.
     let is_left = |change: &Change| {
-        change.impact == Impact::AccessChanged && change.fate == ClusterFate::Removed
+        change.impact == Impact::AccessChanged && change.status == Status::Removed
     };
     let order = |change: &Change| {
         let (is_pool, is_file) = (change.kind == "pool", change.kind == "file");
@@ -78,7 +79,7 @@ pub(super) fn group_changes(
 
 /// The locations of edits.
 pub(super) fn edit_causes(edits: &[Edit], sources: &Sources, lock: Option<&str>) -> Vec<Cause> {
-    let place = |edit: &Edit| {
+    let locate_edit = |edit: &Edit| {
         let found = sources.locate(edit.span);
         Cause {
             path: edit.path.clone(),
@@ -91,7 +92,7 @@ pub(super) fn edit_causes(edits: &[Edit], sources: &Sources, lock: Option<&str>)
             in_base: edit.is_removal,
         }
     };
-    edits.iter().map(place).collect()
+    edits.iter().map(locate_edit).collect()
 }
 
 /// Explains files in which only the name of the input changes.
@@ -102,7 +103,7 @@ pub(super) fn explain_headers(changes: &mut [Change], name: &Cause) {
             && !change.names.iter().any(|file| file == LOCK_FILE)
     };
     for change in changes.iter_mut().filter(is_header) {
-        change.because = Some("its header names the file that it was generated from".to_owned());
+        change.reason = Some("its header names the file that it was generated from".to_owned());
     }
 }
 
@@ -128,9 +129,11 @@ fn change_groups<'a>(
         .iter()
         .filter(|delta| !matches!(delta.key, EntityKey::File(_)))
         .flat_map(|delta| {
-            let parts = [&setting.before.by_key, &setting.after.by_key];
-            let parts = parts.into_iter().filter_map(|parts| parts.get(&delta.key));
-            parts.flat_map(|part| &part.files)
+            let entities = [&setting.before.by_key, &setting.after.by_key];
+            let entities = entities
+                .into_iter()
+                .filter_map(|entities| entities.get(&delta.key));
+            entities.flat_map(|entity| &entity.files)
         })
         .collect();
     // The text of a file is reported only if no field explains the difference.
@@ -138,7 +141,7 @@ fn change_groups<'a>(
         .iter()
         .map(|delta| (&delta.key, delta.path.as_deref() == Some(NODES)))
         .collect();
-    let is_told = |delta: &Delta| match &delta.key {
+    let is_reported_elsewhere = |delta: &Delta| match &delta.key {
         EntityKey::File(path) => files.contains(path),
         // The machine and the number of nodes are reported once.
         EntityKey::Pool(_) => is_redundant(setting, delta, sized.contains(&(&delta.key, true))),
@@ -146,12 +149,12 @@ fn change_groups<'a>(
     };
     let mut groups: BTreeMap<(&EntityKey, &[usize]), Vec<ClassifiedDelta<'a>>> = BTreeMap::new();
     for (delta, causes) in deltas.iter().zip(causes) {
-        if !is_told(delta) {
-            let verdict = classify(setting, delta);
+        if !is_reported_elsewhere(delta) {
+            let classification = classify(setting, delta);
             let group = groups.entry((&delta.key, causes)).or_default();
             group.push(ClassifiedDelta {
                 delta,
-                classification: verdict,
+                classification,
             });
         }
     }
@@ -188,14 +191,14 @@ fn delta_order<'a>(judged: &ClassifiedDelta<'a>) -> (Impact, bool, usize, &'a Op
 
 /// Whether a field of a pool duplicates another field of it.
 fn is_redundant(setting: &DiffContext<'_>, delta: &Delta, is_sized: bool) -> bool {
-    let Some((part, path)) = setting.entity(&delta.key).zip(delta.path.as_deref()) else {
+    let Some((entity, path)) = setting.entity(&delta.key).zip(delta.path.as_deref()) else {
         return false;
     };
-    let field = part.field_kinds.get(path);
+    let field = entity.field_kinds.get(path);
     // Lists of locations are not sizes.
     let resizes = field.is_some_and(|field| field.change == Becomes::Resize)
         && !matches!(delta.to, Some(Json::Array(_)));
-    let is_in_table = path == MACHINE && !part.field_kinds.is_empty();
+    let is_in_table = path == MACHINE && !entity.field_kinds.is_empty();
     is_in_table
         || (resizes && is_sized)
         || (path != NODE_PROVISIONER && is_handed_over(setting, delta))
@@ -203,14 +206,15 @@ fn is_redundant(setting: &DiffContext<'_>, delta: &Delta, is_sized: bool) -> boo
 
 /// Whether a field belongs to a node provisioner that only one side uses.
 fn is_handed_over(setting: &DiffContext<'_>, delta: &Delta) -> bool {
-    let sides = [setting.before, setting.after].map(|parts| parts.by_key.get(&delta.key));
+    let sides = [setting.before, setting.after].map(|entities| entities.by_key.get(&delta.key));
     let [Some(old), Some(new)] = sides else {
         return false;
     };
     let path = delta.path.as_deref().unwrap_or_default();
     let is_of_table = old.field_kinds.contains_key(path) || new.field_kinds.contains_key(path);
-    let makers = [old, new].map(|part| part.node_provisioner.map(|maker| maker.name));
-    is_of_table && makers[0] != makers[1]
+    let provisioners =
+        [old, new].map(|entity| entity.node_provisioner.map(|provisioner| provisioner.name));
+    is_of_table && provisioners[0] != provisioners[1]
 }
 
 /// Merges groups with the same effect on resources of the same kind.
@@ -222,20 +226,21 @@ fn merge_groups<'a>(groups: Vec<ChangeGroup<'a>>) -> Vec<Vec<ChangeGroup<'a>>> {
             .iter()
             .map(|it| it.delta.path.as_deref())
             .collect();
-        let because = group.worst_reason();
         let kind = match group.key {
             EntityKey::File(path) if path == LOCK_FILE => "lock",
             key => key.kind(),
         };
-        // The fate of each removed pool is reported separately.
-        let because = because.filter(|_| matches!(group.key, EntityKey::Pool(_)));
+        // The reason of each pool is reported separately.
+        let reason = group
+            .worst_reason()
+            .filter(|_| matches!(group.key, EntityKey::Pool(_)));
         let key = (
             group.impact,
             kind,
             group.entity_change,
             group.causes,
             paths,
-            because,
+            reason,
         );
         alike.entry(key).or_default().push(group);
     }
@@ -248,17 +253,17 @@ fn change_from_groups(
     shown: &[Cause],
 ) -> Change {
     let first = &groups[0];
-    let verdict = &first.differences[0].classification;
-    let because = first.worst_reason();
-    let is_same = groups.iter().all(|it| it.worst_reason() == because);
+    let classification = &first.differences[0].classification;
+    let reason = first.worst_reason();
+    let is_same = groups.iter().all(|it| it.worst_reason() == reason);
     let mut files = BTreeSet::new();
     for group in groups {
-        for parts in [&setting.before.by_key, &setting.after.by_key] {
+        for entities in [&setting.before.by_key, &setting.after.by_key] {
             files.extend(
-                parts
+                entities
                     .get(group.key)
                     .into_iter()
-                    .flat_map(|part| part.files.iter().cloned()),
+                    .flat_map(|entity| entity.files.iter().cloned()),
             );
         }
     }
@@ -268,13 +273,13 @@ fn change_from_groups(
         impact: first.impact,
         kind: first.key.kind().to_owned(),
         names: groups.iter().map(|group| group.key.name()).collect(),
-        fate: match first.entity_change {
-            EntityChange::Added => ClusterFate::Added,
-            EntityChange::Removed => ClusterFate::Removed,
-            EntityChange::Modified => ClusterFate::Kept,
+        status: match first.entity_change {
+            EntityChange::Added => Status::Added,
+            EntityChange::Removed => Status::Removed,
+            EntityChange::Modified => Status::Kept,
         },
-        because: because.filter(|_| is_same),
-        source: verdict.source.map(str::to_owned),
+        reason: reason.filter(|_| is_same),
+        source: classification.source.map(str::to_owned),
         nodes: affected_nodes(setting, groups),
         fields: changed_fields(groups),
         causes: causes.cloned().collect(),
@@ -288,12 +293,12 @@ fn changed_fields(groups: &[ChangeGroup<'_>]) -> Vec<FieldChange> {
         let differences = group.differences.iter();
         let field = |it: &ClassifiedDelta<'_>| {
             Some(FieldChange {
-                of: name.clone(),
+                resource: name.clone(),
                 path: it.delta.path.clone()?,
                 from: it.delta.from.clone(),
                 to: it.delta.to.clone(),
                 impact: it.classification.impact,
-                because: it.classification.reason.clone(),
+                reason: it.classification.reason.clone(),
                 source: it.classification.source.map(str::to_owned),
                 is_fixed: it.classification.is_immutable,
             })
@@ -325,32 +330,32 @@ fn affected_nodes(setting: &DiffContext<'_>, groups: &[ChangeGroup<'_>]) -> Opti
         Impact::Deleted
             | Impact::Replaced
             | Impact::NodesRecreated
-            | Impact::SlicesRecut
+            | Impact::MigReconfigured
             | Impact::DriverRestarted
-            | Impact::PluginRestarted
+            | Impact::DevicePluginRestarted
     );
     if !on_nodes {
         return None;
     }
     let mut names = BTreeSet::new();
     for group in groups {
-        let part = setting.entity(group.key)?;
+        let entity = setting.entity(group.key)?;
         match group.key {
             EntityKey::Resource(..) | EntityKey::File(_) => return None,
             EntityKey::Location => names.extend(all_pools(setting)),
             // Only pools with another MIG geometry are repartitioned.
-            EntityKey::Release(_) if group.impact == Impact::SlicesRecut => {
+            EntityKey::Release(_) if group.impact == Impact::MigReconfigured => {
                 names.extend(
                     gpu_pools(setting)
                         .into_iter()
                         .filter(|it| is_repartitioned(setting, it)),
                 );
             }
-            _ if part.pools.is_empty() => names.extend(gpu_pools(setting)),
-            _ => names.extend(part.pools.iter().cloned()),
+            _ if entity.pools.is_empty() => names.extend(gpu_pools(setting)),
+            _ => names.extend(entity.pools.iter().cloned()),
         }
     }
-    let pools = [setting.before, setting.after].map(|parts| &parts.summary.pools);
+    let pools = [setting.before, setting.after].map(|entities| &entities.summary.pools);
     let (mut min, mut max) = (0, 0);
     for name in names {
         // The pool before the change is affected.
@@ -369,9 +374,9 @@ fn all_pools(setting: &DiffContext<'_>) -> impl Iterator<Item = String> {
 /// Whether a pool's GPUs are repartitioned.
 fn is_repartitioned(setting: &DiffContext<'_>, pool: &str) -> bool {
     let key = EntityKey::Pool(pool.to_owned());
-    let [old, new] = [setting.before, setting.after].map(|parts| {
-        let part = parts.by_key.get(&key);
-        [SHARING, MIG_LAYOUT].map(|fact| Some(&part?.fields.get(fact)?.value))
+    let [old, new] = [setting.before, setting.after].map(|entities| {
+        let entity = entities.by_key.get(&key);
+        [SHARING, MIG_LAYOUT].map(|fact| Some(&entity?.fields.get(fact)?.value))
     });
     old != new
 }

@@ -16,13 +16,13 @@ pub enum Impact {
     /// Nodes are drained and recreated.
     NodesRecreated,
     /// GPUs are repartitioned: pods on the old MIG devices must stop first.
-    SlicesRecut,
+    MigReconfigured,
     /// Drivers restart: no pod on the node may use a GPU meanwhile.
     DriverRestarted,
     /// Pods of a workload restart, are evicted or terminate.
     WorkloadRestarted,
     /// The component that advertises GPUs restarts, or advertises other resources.
-    PluginRestarted,
+    DevicePluginRestarted,
     /// Nodes or GPUs are removed.
     CapacityLost,
     /// A quota is reduced.
@@ -38,7 +38,7 @@ pub enum Impact {
     /// A resource is added; running workloads are unaffected.
     Added,
     /// Only alerts, recording rules or dashboards change.
-    WatchedDifferently,
+    MonitoringChanged,
     /// Running workloads are unaffected.
     Nothing,
 }
@@ -50,10 +50,10 @@ impl Impact {
         Self::Replaced,
         Self::Refused,
         Self::NodesRecreated,
-        Self::SlicesRecut,
+        Self::MigReconfigured,
         Self::DriverRestarted,
         Self::WorkloadRestarted,
-        Self::PluginRestarted,
+        Self::DevicePluginRestarted,
         Self::CapacityLost,
         Self::QuotaCut,
         Self::AccessChanged,
@@ -61,7 +61,7 @@ impl Impact {
         Self::CapacityGained,
         Self::QuotaRaised,
         Self::Added,
-        Self::WatchedDifferently,
+        Self::MonitoringChanged,
         Self::Nothing,
     ];
 
@@ -72,10 +72,10 @@ impl Impact {
             Self::Replaced => "replaced",
             Self::Refused => "refused",
             Self::NodesRecreated => "nodes-recreated",
-            Self::SlicesRecut => "slices-recut",
+            Self::MigReconfigured => "mig-reconfigured",
             Self::DriverRestarted => "driver-restarted",
             Self::WorkloadRestarted => "workload-restarted",
-            Self::PluginRestarted => "plugin-restarted",
+            Self::DevicePluginRestarted => "device-plugin-restarted",
             Self::CapacityLost => "capacity-lost",
             Self::QuotaCut => "quota-cut",
             Self::AccessChanged => "access-changed",
@@ -83,7 +83,7 @@ impl Impact {
             Self::CapacityGained => "capacity-gained",
             Self::QuotaRaised => "quota-raised",
             Self::Added => "added",
-            Self::WatchedDifferently => "watched-differently",
+            Self::MonitoringChanged => "monitoring-changed",
             Self::Nothing => "nothing",
         }
     }
@@ -100,10 +100,10 @@ impl Impact {
             Self::Replaced => "resources must be replaced",
             Self::Refused => "the API server rejects a change, and deployment stops there",
             Self::NodesRecreated => "nodes are drained and recreated",
-            Self::SlicesRecut => "GPUs are repartitioned; pods on them must stop first",
+            Self::MigReconfigured => "GPUs are repartitioned; pods on them must stop first",
             Self::DriverRestarted => "drivers restart; no pod may use a GPU meanwhile",
             Self::WorkloadRestarted => "workload pods restart, are evicted or terminate",
-            Self::PluginRestarted => "GPUs re-advertised; running pods unaffected",
+            Self::DevicePluginRestarted => "GPUs are advertised again; running pods are unaffected",
             Self::CapacityLost => "fewer nodes or GPUs",
             Self::QuotaCut => "a quota is reduced",
             Self::AccessChanged => "access, isolation, admission or taints change",
@@ -111,7 +111,7 @@ impl Impact {
             Self::CapacityGained => "more nodes or GPUs",
             Self::QuotaRaised => "a quota is increased",
             Self::Added => "resources are added; running workloads unaffected",
-            Self::WatchedDifferently => "only alerts, recording rules or dashboards change",
+            Self::MonitoringChanged => "only alerts, recording rules or dashboards change",
             Self::Nothing => "running workloads unaffected",
         }
     }

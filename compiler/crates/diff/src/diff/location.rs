@@ -7,6 +7,9 @@ use serde_json::{Value as Json, json};
 use super::entities::{Entities, EntityKey};
 use super::fields::FieldValue;
 
+/// The script that creates the cluster itself.
+pub(super) const CLUSTER_SCRIPT: &str = "cluster";
+
 /// The cluster's name in the cloud.
 const CLOUD_NAME: &str = "name in the cloud";
 
@@ -42,7 +45,7 @@ impl Entities {
         let mut leaves: Vec<(&str, Json)> = checks
             .map(|check| (check.subject, json!(check.expected)))
             .collect();
-        leaves.push(("place", json!(plan.summary.place)));
+        leaves.push(("place", json!(plan.summary.location)));
         if let Credentials::Context(context) = &plan.provisioning.credentials {
             leaves.push((CONTEXT, json!(context)));
         }
@@ -53,7 +56,7 @@ impl Entities {
             cluster
                 .cloud
                 .container(cluster)
-                .map(|(what, name)| (what, json!(name))),
+                .map(|(kind, name)| (kind, json!(name))),
         );
         if let Some(name) = cluster
             .config
@@ -73,18 +76,18 @@ impl Entities {
             .provisioning
             .resources
             .iter()
-            .any(|it| it.script == super::classify::CLUSTER_SCRIPT)
+            .any(|it| it.script == CLUSTER_SCRIPT)
             && !asks
         {
             leaves.push((READ_ONLY_VERSION, json!(version)));
         }
-        let part = self.by_key.entry(EntityKey::Location).or_default();
+        let entity = self.by_key.entry(EntityKey::Location).or_default();
         let leaf = |value| FieldValue {
             value,
             inputs: Vec::new(),
         };
         let leaves = leaves.into_iter();
-        part.fields = leaves
+        entity.fields = leaves
             .map(|(path, value)| (path.to_owned(), leaf(value)))
             .collect();
     }

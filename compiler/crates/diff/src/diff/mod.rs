@@ -21,7 +21,7 @@ mod rollout;
 mod upgrade;
 
 use gpuc_compile::compile::{Compilation, Options};
-use gpuc_model::plan::Delivery;
+use gpuc_compile::emit::has_install;
 use gpuc_syntax::source::Sources;
 
 pub use causes::ClusterSides;
@@ -29,7 +29,7 @@ pub use classify::is_known;
 pub use files::apply_hunks;
 pub use impact::Impact;
 pub use report::{
-    Cards, Cause, Change, ClusterFate, Diff, Diffs, FieldChange, FileChange, Hunk, Range, Step,
+    Cause, Change, Diff, Diffs, FieldChange, FileChange, GpuCountChange, Hunk, Range, Status, Step,
     Unbuilt,
 };
 pub use rollout::{BUILD, TEARDOWN};
@@ -162,7 +162,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         let disruptive = upgraded
             .changes
             .iter()
-            .filter(|change| change.impact.is_disruptive() && change.fate == ClusterFate::Kept);
+            .filter(|change| change.impact.is_disruptive() && change.status == Status::Kept);
         let both: Vec<Change> = changes.iter().chain(disruptive).cloned().collect();
         rollout::plan_steps(&rollout::Rollout {
             setting: &setting,
@@ -174,12 +174,12 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
     };
     Some(Diff {
         cluster: cluster_name(pair.after.or(pair.before)).unwrap_or_default(),
-        formerly: (cluster_name(pair.before).zip(cluster_name(pair.after)))
+        former_name: (cluster_name(pair.before).zip(cluster_name(pair.after)))
             .and_then(|(old, new)| (old != new).then_some(old)),
-        fate: match (pair.before, pair.after) {
-            (None, _) => ClusterFate::Added,
-            (_, None) => ClusterFate::Removed,
-            _ => ClusterFate::Kept,
+        status: match (pair.before, pair.after) {
+            (None, _) => Status::Added,
+            (_, None) => Status::Removed,
+            _ => Status::Kept,
         },
         worst: all.iter().map(|change| change.impact).min(),
         files: files::changed_files(&was, &is, &all),
@@ -191,23 +191,25 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         // The caller that reads the disk sets these.
         moved_from: None,
         unbuilt: Vec::new(),
+        folder: String::new(),
         picture: flowchart(pair.after, &all),
         tool: after.controller,
+        has_install: (pair.after.and_then(|after| after.plan.as_ref())).is_some_and(has_install),
     })
 }
 
 /// The entities of both sides; a compilation on both sides is processed once.
 fn entities_of_pair(pair: &Pair<'_>) -> Option<(Entities, Entities)> {
-    let parts = |side: Option<&Compilation>| match side {
+    let entities_of_side = |side: Option<&Compilation>| match side {
         Some(side) => Entities::from_compilation(side),
         None => Some(Entities::default()),
     };
-    let before = parts(pair.before)?;
+    let before = entities_of_side(pair.before)?;
     let is_same = |(old, new): (&Compilation, &Compilation)| std::ptr::eq(old, new);
     let after = if pair.before.zip(pair.after).is_some_and(is_same) {
         before.clone()
     } else {
-        parts(pair.after)?
+        entities_of_side(pair.after)?
     };
     Some((before, after))
 }
@@ -245,20 +247,14 @@ fn flowchart(after: Option<&Compilation>, changes: &[Change]) -> Option<String> 
     ))
 }
 
-/// Whether objects removed from the tree are pruned from the cluster.
-fn prunes_removed(compilation: &Compilation) -> bool {
-    let plan = compilation.plan.as_ref();
-    plan.is_some_and(|plan| matches!(plan.delivery, Delivery::Gitops { .. }))
-}
-
 /// The GPU models whose number of GPUs changes.
-fn gpu_changes(before: &Entities, after: &Entities) -> Vec<Cards> {
+fn gpu_changes(before: &Entities, after: &Entities) -> Vec<GpuCountChange> {
     let models: BTreeSet<&String> = before.gpus.keys().chain(after.gpus.keys()).collect();
-    let count = |parts: &Entities, model: &String| {
-        let (min, max) = parts.gpus.get(model).copied().unwrap_or_default();
+    let count = |entities: &Entities, model: &String| {
+        let (min, max) = entities.gpus.get(model).copied().unwrap_or_default();
         Range { min, max }
     };
-    let cards = models.into_iter().map(|model| Cards {
+    let cards = models.into_iter().map(|model| GpuCountChange {
         model: model.clone(),
         before: count(before, model),
         after: count(after, model),

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use gpuc_syntax::diag::render::replace_control_chars;
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value as Json;
@@ -30,12 +31,12 @@ pub struct Diff {
     pub cluster: String,
     /// The name before the change, if the cluster was renamed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub formerly: Option<String>,
+    pub former_name: Option<String>,
     /// The input file before the change, as recorded in the lock, if the file was moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
     /// Whether the cluster is added, removed or on both sides.
-    pub fate: ClusterFate,
+    pub status: Status,
     /// The worst impact; null if nothing differs.
     pub worst: Option<Impact>,
     /// The changes caused by edits of the input, worst first.
@@ -45,7 +46,7 @@ pub struct Diff {
     /// The reasons of the upgrades, a sentence each: `gpuc 0.1.0 → 0.2.0`.
     pub upgraded: Vec<String>,
     /// The number of GPUs of each model whose number changes.
-    pub gpus: Vec<Cards>,
+    pub gpus: Vec<GpuCountChange>,
     /// The generated files that differ, with their lines.
     pub files: Vec<FileChange>,
     /// The files of the tree on disk that differ from the build of the current input, if there is such a tree.
@@ -55,9 +56,14 @@ pub struct Diff {
     pub picture: Option<String>,
     /// The rollout steps in order, if one run of the scripts and one sync are not enough.
     pub rollout: Vec<Step>,
+    /// The folder of the cluster's tree, in which the commands of the steps run: `clusters/ml-prod`.
+    pub folder: String,
     /// The GitOps controller that deploys the tree, such as `Flux`; empty for a script.
     #[serde(skip)]
     pub tool: &'static str,
+    /// Whether the tree has an `install.sh`.
+    #[serde(skip)]
+    pub has_install: bool,
 }
 
 /// A file of the tree that differs from the build of the input.
@@ -67,16 +73,16 @@ pub struct Unbuilt {
     /// The path.
     pub path: String,
     /// Whether the file was edited by hand (true) or not rebuilt since the input changed (false).
-    pub by_hand: bool,
+    pub edited: bool,
     /// The difference, if it does not affect the cluster: `only whether it can be run`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub only: Option<String>,
+    pub difference: Option<String>,
 }
 
 /// Whether a cluster or a resource is added, removed or on both sides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub enum ClusterFate {
+pub enum Status {
     /// Added by the change.
     Added,
     /// Removed by the change.
@@ -99,9 +105,9 @@ pub struct Change {
     /// The names of the changed resources: several if the same change applies to each.
     pub names: Vec<String>,
     /// Whether the resources are added, removed or kept.
-    pub fate: ClusterFate,
+    pub status: Status,
     /// The reason for the impact.
-    pub because: Option<String>,
+    pub reason: Option<String>,
     /// The source of the reason.
     pub source: Option<String>,
     /// The number of affected nodes, minimum and maximum.
@@ -120,7 +126,7 @@ pub struct Change {
 pub struct FieldChange {
     /// The name of the resource, if several resources change differently.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
+    pub resource: Option<String>,
     /// The path of the field.
     pub path: String,
     /// The value before; absent if the field was not set.
@@ -133,7 +139,7 @@ pub struct FieldChange {
     pub impact: Impact,
     /// The reason for the impact.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub because: Option<String>,
+    pub reason: Option<String>,
     /// The source of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -170,7 +176,7 @@ pub struct Range {
 /// The number of GPUs of a model.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub struct Cards {
+pub struct GpuCountChange {
     /// The GPU model.
     pub model: String,
     /// The number before the change.
@@ -186,7 +192,7 @@ pub struct FileChange {
     /// The path in the cluster's directory.
     pub path: String,
     /// Whether the file is added, removed or on both sides.
-    pub fate: ClusterFate,
+    pub status: Status,
     /// The numbers of the changes that explain it.
     pub changes: Vec<usize>,
     /// Whether the file is executable after the change, if that changes.
@@ -213,7 +219,7 @@ pub struct Hunk {
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// The instruction.
-    pub what: String,
+    pub instruction: String,
     /// The commands to run, if any.
     pub commands: Vec<String>,
     /// The numbers of the changes that the step belongs to.
@@ -237,9 +243,9 @@ impl Diffs {
 impl Unbuilt {
     /// Describes how the file came to differ.
     pub(super) fn cause_text(&self) -> &str {
-        match &self.only {
+        match &self.difference {
             Some(only) => only,
-            None if self.by_hand => "edited by hand",
+            None if self.edited => "edited by hand",
             None => "not built",
         }
     }
@@ -248,30 +254,41 @@ impl Unbuilt {
 impl Diff {
     /// Instructions for a change that needs no particular order.
     pub(super) fn no_order_text(&self) -> String {
-        let deploys = match self.tool {
-            "" => "`./install.sh`".to_owned(),
-            tool => format!("push and let {tool} sync it"),
+        let deploy = match self.tool {
+            "" if self.has_install => Some("run `./install.sh`".to_owned()),
+            "" => None,
+            tool => Some(format!("push and let {tool} sync it")),
         };
-        format!(
-            "no special steps: run `{}` and commit; run `cloud/apply.sh` from the cluster's directory in the tree; then \
-             {deploys}",
-            super::BUILD
-        )
+        let build = format!("Run `{}` and commit", super::rollout::BUILD);
+        let apply = format!("run `cloud/apply.sh` in {}", self.folder_text());
+        match deploy {
+            Some(deploy) => format!("{build}, {apply}, then {deploy}"),
+            None => format!("{build}, then {apply}"),
+        }
+    }
+
+    /// The folder of the cluster's tree, for instructions.
+    pub(super) fn folder_text(&self) -> String {
+        if self.folder.is_empty() {
+            "the cluster's folder in the tree".to_owned()
+        } else {
+            format!("`{}`", replace_control_chars(&self.folder))
+        }
     }
 
     /// Describes the differences between the tree on disk and the build of the input, if any.
     pub fn unbuilt_summary(&self) -> Option<String> {
-        let is_quiet = |file: &&Unbuilt| file.only.is_some();
+        let is_quiet = |file: &&Unbuilt| file.difference.is_some();
         let quiet: Vec<&Unbuilt> = self.unbuilt.iter().filter(is_quiet).collect();
         let by_hand = self
             .unbuilt
             .iter()
-            .filter(|file| file.by_hand && file.only.is_none());
+            .filter(|file| file.edited && file.difference.is_none());
         let by_hand = by_hand.count();
         let stale = self.unbuilt.len() - by_hand - quiet.len();
-        let files = |number: usize, what: &str| {
+        let files = |number: usize, condition: &str| {
             let plural = if number == 1 { "" } else { "s" };
-            (number > 0).then(|| format!("{number} file{plural} {what}"))
+            (number > 0).then(|| format!("{number} file{plural} {condition}"))
         };
         let counts = [files(by_hand, "edited by hand"), files(stale, "not built")];
         let mut counts: Vec<String> = counts.into_iter().flatten().collect();
@@ -326,18 +343,18 @@ impl Diff {
 
     /// The files to list: all of them, or those edited by hand.
     pub(super) fn unbuilt_files(&self, all: bool) -> impl Iterator<Item = &Unbuilt> {
-        self.unbuilt.iter().filter(move |file| all || file.by_hand)
+        self.unbuilt.iter().filter(move |file| all || file.edited)
     }
 
     /// Orders clusters by impact, worst first, and then by name.
     pub fn cmp_worst_first(&self, other: &Self) -> Ordering {
         let rank = |diff: &Self| {
-            let fate = match diff.fate {
-                ClusterFate::Removed => 0,
-                ClusterFate::Kept => 1,
-                ClusterFate::Added => 2,
+            let rank = match diff.status {
+                Status::Removed => 0,
+                Status::Kept => 1,
+                Status::Added => 2,
             };
-            (diff.worst.is_none(), diff.worst, fate)
+            (diff.worst.is_none(), diff.worst, rank)
         };
         let names = || self.cluster.cmp(&other.cluster);
         rank(self).cmp(&rank(other)).then_with(names)

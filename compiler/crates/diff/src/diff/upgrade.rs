@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use gpuc_compile::compile::Compilation;
 use gpuc_compile::lock::{LOCK_FILE, Lock};
-use gpuc_model::plan::Identity;
+use gpuc_model::plan::{Delivery, Identity};
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Sources;
@@ -63,14 +63,13 @@ pub(super) fn find_upgrade(committed: &Committed, before: &Compilation, first: u
     if actual == *lock {
         return Upgrade::default();
     }
-    let was = entities_of_files(&committed.contents(), &actual);
+    let mut old_entities = entities_of_files(&committed.contents(), &actual);
     let texts = tree
         .files()
         .map(|(path, file)| (path, (file.contents.as_str(), file.executable)));
-    let mut is = entities_of_files(&texts.collect(), lock);
-    is.summary = plan.summary.clone();
-    let mut was = was;
-    was.summary = plan.summary.clone();
+    let mut new_entities = entities_of_files(&texts.collect(), lock);
+    new_entities.summary = plan.summary.clone();
+    old_entities.summary = plan.summary.clone();
     // Unbuilt changes are reported by field if the input of the last build is known.
     let made_of = committed.built_from.as_ref();
     let built = made_of.and_then(|(_, built)| {
@@ -87,24 +86,30 @@ pub(super) fn find_upgrade(committed: &Committed, before: &Compilation, first: u
             _ => false,
         };
         old.by_key.retain(|key, _| !is_deleted(key));
-        (was, is) = (old, new);
+        (old_entities, new_entities) = (old, new);
     }
     let setting = DiffContext {
-        before: &was,
-        after: &is,
-        prunes_removed: super::prunes_removed(before),
+        before: &old_entities,
+        after: &new_entities,
+        prunes_removed: prunes_removed(before),
         lacks_input: is_stale,
     };
-    let found = find_deltas(&was, &is);
+    let found = find_deltas(&old_entities, &new_entities);
     let causes = vec![Vec::new(); found.len()];
-    let mut because = upgrade_reasons(&committed.lock, &actual, lock);
-    because.extend(made_of.map(|(commit, _)| {
+    let mut reasons = upgrade_reasons(&committed.lock, &actual, lock);
+    reasons.extend(made_of.map(|(commit, _)| {
         format!("the committed tree was last built from the input in {commit}")
     }));
     Upgrade {
         changes: group_changes(&setting, &found, &causes, &[], first),
-        reasons: because,
+        reasons,
     }
+}
+
+/// Whether objects removed from the tree are pruned from the cluster.
+fn prunes_removed(compilation: &Compilation) -> bool {
+    let plan = compilation.plan.as_ref();
+    plan.is_some_and(|plan| matches!(plan.delivery, Delivery::Gitops { .. }))
 }
 
 fn digests(files: &BTreeMap<String, String>) -> BTreeMap<String, String> {
@@ -169,7 +174,7 @@ fn upgrade_reasons(committed: &Lock, actual: &Lock, built: &Lock) -> Vec<String>
 
 /// The entities of a tree of which only the files are known.
 fn entities_of_files(files: &FileContents<'_>, lock: &Lock) -> Entities {
-    let mut parts = Entities::default();
+    let mut entities = Entities::default();
     for (path, (text, _)) in files {
         if path
             .rsplit_once('.')
@@ -184,32 +189,33 @@ fn entities_of_files(files: &FileContents<'_>, lock: &Lock) -> Entities {
             continue;
         };
         let is_release = matches!(key, EntityKey::Release(_));
-        let part = parts.by_key.entry(key).or_default();
-        part.files.insert((*path).to_owned());
+        let entity = entities.by_key.entry(key).or_default();
+        entity.files.insert((*path).to_owned());
         let folder = path.split('/').nth(1).unwrap_or_default();
-        folder.clone_into(&mut part.component);
+        folder.clone_into(&mut entity.component);
         if is_release {
             let values = leaf_fields(&root).into_iter();
-            part.fields
+            entity
+                .fields
                 .extend(values.map(|(path, leaf)| (format!("values.{path}"), leaf)));
         } else {
-            part.fields = leaf_fields(&root);
+            entity.fields = leaf_fields(&root);
         }
     }
     for (release, pin) in &lock.pins.charts {
-        let part = parts
+        let entity = entities
             .by_key
             .entry(EntityKey::Release(release.clone()))
             .or_default();
-        part.chart = gpuc_compile::charts::chart_named(&pin.chart);
+        entity.chart = gpuc_compile::charts::chart_named(&pin.chart);
         let version = super::fields::FieldValue {
             value: Json::from(pin.version.clone()),
             inputs: Vec::new(),
         };
-        part.fields.insert("chart version".to_owned(), version);
+        entity.fields.insert("chart version".to_owned(), version);
     }
-    parts.add_files(lock);
-    parts
+    entities.add_files(lock);
+    entities
 }
 
 fn parse_file(path: &str, text: &str) -> Option<Node> {

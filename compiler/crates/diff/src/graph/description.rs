@@ -13,7 +13,10 @@ pub(super) fn describe_view(view: &View) -> String {
         sentences.push(describe_pool(pool));
     }
     if view.pools.len() > MAX_POOLS {
-        sentences.push(format!("And {} more pools.", view.pools.len() - MAX_POOLS));
+        sentences.push(format!(
+            "And {}.",
+            gpuc_syntax::diag::phrases::pluralize(view.pools.len() - MAX_POOLS, "more pool")
+        ));
     }
     for promise in view.quota_totals.iter().take(MAX_POOLS) {
         let teams = promise.teams.iter().take(MAX_POOLS).map(|team| {

@@ -74,7 +74,10 @@ fn build_flowchart(views: &[View], clusters: usize, pools: usize) -> String {
         }
     }
     if views.len() > clusters {
-        let text = format!("and {} more clusters", views.len() - clusters);
+        let text = format!(
+            "and {}",
+            gpuc_syntax::diag::phrases::pluralize(views.len() - clusters, "more cluster")
+        );
         out.line(&format!("  more[\"{text}\"]:::more"));
     }
     for (class, role) in CLASSES {
@@ -89,14 +92,14 @@ fn build_flowchart(views: &[View], clusters: usize, pools: usize) -> String {
                 "  classDef {class} fill:{},stroke:{},color:{}{dash}",
                 role.fill(theme),
                 role.stroke(theme),
-                Ink::Strong.colour(theme)
+                Ink::Strong.color(theme)
             ));
         }
     }
     out.text
 }
 
-/// Classes by role. Fill, stroke and text colour are set together, so that they are readable in every theme.
+/// Classes by role. Fill, stroke and text color are set together, so that they are readable in every theme.
 const CLASSES: [(&str, Role); 6] = [
     ("pool", Role::Node),
     ("later", Role::OptionalNode),
@@ -124,23 +127,26 @@ fn add_cluster(out: &mut Flowchart, view: &View, cluster: usize, pools: usize) {
         let id = format!("c{cluster}p{index}");
         let class = if pool.min_nodes == 0 { "later" } else { "pool" };
         out.line(&format!("  {id}[\"{}\"]:::{class}", pool_label(pool)));
-        for (at, offer) in pool.advertised.iter().enumerate() {
-            let offered = format!("{id}o{at}");
-            let class = if offer.name.contains("/mig-") {
+        for (at, resource) in pool.advertised.iter().enumerate() {
+            let resource_id = format!("{id}o{at}");
+            let class = if resource.name.contains("/mig-") {
                 "slice"
             } else {
                 "offer"
             };
             let text = [
-                quoted_label(&offer.name),
-                format_range(offer.min, offer.max),
+                quoted_label(&resource.name),
+                format_range(resource.min, resource.max),
             ]
             .join("<br/>");
-            out.line(&format!("  {offered}([\"{text}\"]):::{class}"));
-            let per_node = format_grouped(offer.per_node.into());
-            out.line(&format!("  {id} -->|\"{per_node} per node\"| {offered}"));
+            out.line(&format!("  {resource_id}([\"{text}\"]):::{class}"));
+            let per_node = format_grouped(resource.per_node.into());
+            out.line(&format!(
+                "  {id} -->|\"{per_node} per node\"| {resource_id}"
+            ));
             let promises = view.quota_totals.iter();
-            let promises = promises.filter(|it| it.pool == pool.name && it.resource == offer.name);
+            let promises =
+                promises.filter(|it| it.pool == pool.name && it.resource == resource.name);
             let promised = promises.flat_map(|promise| {
                 let alone = promise.teams.len() == 1;
                 // The last of several entries is their sum.
@@ -160,7 +166,7 @@ fn add_cluster(out: &mut Flowchart, view: &View, cluster: usize, pools: usize) {
                     )
                 };
                 out.line(&format!(
-                    "  {offered} -->|\"{quota_text}\"| c{cluster}t{number}"
+                    "  {resource_id} -->|\"{quota_text}\"| c{cluster}t{number}"
                 ));
             }
         }
@@ -175,8 +181,8 @@ fn add_cluster(out: &mut Flowchart, view: &View, cluster: usize, pools: usize) {
             rest.sum(PoolView::gpu_count),
         );
         let text = format!(
-            "and {} more pools<br/>{} nodes, {} GPUs",
-            rest.pools.len(),
+            "and {}<br/>nodes: {}, GPUs: {}",
+            gpuc_syntax::diag::phrases::pluralize(rest.pools.len(), "more pool"),
             format_range(nodes.0, nodes.1),
             format_range(gpus.0, gpus.1)
         );

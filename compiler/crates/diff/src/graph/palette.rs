@@ -1,17 +1,17 @@
-//! Colours by role, for light and dark themes.
+//! Colors by role, for light and dark themes.
 
-/// A colour, formatted as `#rrggbb`.
+/// A color, formatted as `#rrggbb`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Colour(pub u32);
+pub struct Color(pub u32);
 
-impl std::fmt::Display for Colour {
+impl std::fmt::Display for Color {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "#{:06x}", self.0)
     }
 }
 
-impl Colour {
-    /// The contrast of two colours, from 1 to 21.
+impl Color {
+    /// The contrast of two colors, from 1 to 21.
     ///
     /// Source: <https://www.w3.org/TR/WCAG22/#dfn-contrast-ratio>, 2026-11-22.
     pub fn contrast(self, other: Self) -> f64 {
@@ -80,7 +80,7 @@ pub enum Role {
     Chart,
 }
 
-/// The colour of text.
+/// The color of text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ink {
     /// Primary text.
@@ -90,10 +90,10 @@ pub enum Ink {
 }
 
 /// One row of the palette: fill and stroke in light, fill and stroke in dark.
-type RoleColours = (Role, &'static str, [u32; 4]);
+type RoleColors = (Role, &'static str, [u32; 4]);
 
 /// Every role with its class. Fills are backgrounds of text; strokes outline the shape.
-const ROLES: [RoleColours; 17] = [
+const ROLES: [RoleColors; 17] = [
     (
         Role::Background,
         "page",
@@ -181,7 +181,7 @@ const ROLES: [RoleColours; 17] = [
     ),
 ];
 
-/// Every text colour with its class, light and dark.
+/// Every text color with its class, light and dark.
 const INKS: [(Ink, &str, [u32; 2]); 2] = [
     (Ink::Strong, "ink", [0x18_212c, 0xe8_edf3]),
     (Ink::Soft, "soft", [0x4d_5968, 0xb0_bbc9]),
@@ -196,7 +196,7 @@ impl Role {
         ROLES.iter().map(|(role, ..)| *role)
     }
 
-    fn colours(self) -> &'static RoleColours {
+    fn colors(self) -> &'static RoleColors {
         let mut rows = ROLES.iter();
         let row = rows.find(|(role, ..)| *role == self);
         row.unwrap_or(&ROLES[0])
@@ -204,26 +204,26 @@ impl Role {
 
     /// The class in the style sheet.
     pub fn class(self) -> &'static str {
-        self.colours().1
+        self.colors().1
     }
 
-    /// The fill colour.
-    pub fn fill(self, theme: Theme) -> Colour {
-        let colours = self.colours().2;
-        Colour(if theme == Theme::Light {
-            colours[0]
+    /// The fill color.
+    pub fn fill(self, theme: Theme) -> Color {
+        let colors = self.colors().2;
+        Color(if theme == Theme::Light {
+            colors[0]
         } else {
-            colours[2]
+            colors[2]
         })
     }
 
-    /// The stroke colour.
-    pub fn stroke(self, theme: Theme) -> Colour {
-        let colours = self.colours().2;
-        Colour(if theme == Theme::Light {
-            colours[1]
+    /// The stroke color.
+    pub fn stroke(self, theme: Theme) -> Color {
+        let colors = self.colors().2;
+        Color(if theme == Theme::Light {
+            colors[1]
         } else {
-            colours[3]
+            colors[3]
         })
     }
 }
@@ -235,11 +235,11 @@ impl Ink {
         rows.find(|(ink, ..)| *ink == self).map_or("", |row| row.1)
     }
 
-    /// The colour.
-    pub fn colour(self, theme: Theme) -> Colour {
+    /// The color.
+    pub fn color(self, theme: Theme) -> Color {
         let mut rows = INKS.iter();
         let row = rows.find(|(ink, ..)| *ink == self).unwrap_or(&INKS[0]);
-        Colour(row.2[usize::from(theme == Theme::Dark)])
+        Color(row.2[usize::from(theme == Theme::Dark)])
     }
 }
 
@@ -252,9 +252,9 @@ pub(super) fn style() -> String {
             css.push_str(&format!(".gpuc-{class}{{fill:{fill};stroke:{stroke}}}"));
         }
         for (ink, class, _) in INKS {
-            css.push_str(&format!(".gpuc-{class}{{fill:{}}}", ink.colour(theme)));
+            css.push_str(&format!(".gpuc-{class}{{fill:{}}}", ink.color(theme)));
         }
-        let line = Colour(LINE[usize::from(theme == Theme::Dark)]);
+        let line = Color(LINE[usize::from(theme == Theme::Dark)]);
         css.push_str(&format!(".gpuc-line{{fill:none;stroke:{line}}}"));
         css
     };
@@ -271,10 +271,10 @@ mod tests {
 
     #[test]
     fn contrast_matches_the_standard() {
-        let (black, white) = (Colour(0), Colour(0xff_ffff));
+        let (black, white) = (Color(0), Color(0xff_ffff));
         assert!((black.contrast(white) - 21.0).abs() < 0.001);
         // A grey that is known to narrowly pass on white.
-        assert!((Colour(0x76_7676).contrast(white) - 4.54).abs() < 0.01);
+        assert!((Color(0x76_7676).contrast(white) - 4.54).abs() < 0.01);
     }
 
     #[test]
@@ -285,7 +285,7 @@ mod tests {
             let strong = Role::all().map(|role| (Ink::Strong, role));
             let soft = plain.into_iter().map(|role| (Ink::Soft, role));
             for (ink, role) in strong.chain(soft) {
-                let contrast = ink.colour(theme).contrast(role.fill(theme));
+                let contrast = ink.color(theme).contrast(role.fill(theme));
                 assert!(
                     contrast >= 4.5,
                     "{ink:?} on {role:?}, {theme:?}: {contrast:.2}"

@@ -72,7 +72,7 @@ pub struct Text {
     pub anchor: Anchor,
     /// The size and weight.
     pub font: Font,
-    /// The colour.
+    /// The color.
     pub ink: Ink,
     /// The displayed text.
     pub content: String,

@@ -31,13 +31,13 @@ const SHAPES: &str = ".gpuc-dash{stroke-dasharray:4 3}.gpuc-bold{font-weight:700
 
 fn write_frame(frame: &Frame, depth: usize, out: &mut String) {
     let (x, y) = (px(frame.rect.x), px(frame.rect.y));
-    let place = if x == "0" && y == "0" {
+    let transform = if x == "0" && y == "0" {
         String::new()
     } else {
         format!(" transform=\"translate({x} {y})\"")
     };
     let indent = " ".repeat(depth);
-    put(out, &format!("{indent}<g{place}>"));
+    put(out, &format!("{indent}<g{transform}>"));
     if let Some(title) = &frame.title {
         put(out, &format!("<title>{}</title>", escape(title)));
     }

@@ -66,8 +66,8 @@ impl IndexedDocument {
                 |byte| self.line_at(byte),
                 |line| self.line(line).to_owned(),
             );
-            let whole = replace_embedded(root, &found);
-            (found, Some(whole))
+            let replaced = replace_embedded(root, &found);
+            (found, Some(replaced))
         })
     }
 
@@ -78,23 +78,24 @@ impl IndexedDocument {
 
     /// A part of the document, or of an embedded document.
     pub fn find(&self, path: &Path) -> Option<&Node> {
-        let here = self.root().and_then(|root| path.find(root));
-        here.or_else(|| path.find(self.with_embedded()?))
+        let own_node = self.root().and_then(|root| path.find(root));
+        own_node.or_else(|| path.find(self.with_embedded()?))
     }
 
     /// The path of the text that contains an embedded part; the part itself otherwise.
     pub(super) fn enclosing_path(&self, path: &Path) -> Path {
         match self.containing_document(path) {
-            Some((one, _)) => one.path.clone(),
+            Some((embedded, _)) => embedded.path.clone(),
             None => path.clone(),
         }
     }
 
     /// The embedded document that contains a part, and the path in it.
     fn containing_document(&self, path: &Path) -> Option<(&Embedded, Path)> {
-        let contains_path = |one: &&Embedded| path.is_below(&one.path) && *path != one.path;
-        let one = self.embedded().0.iter().find(contains_path)?;
-        Some((one, Path(path.0[one.path.0.len()..].to_vec())))
+        let contains_path =
+            |embedded: &&Embedded| path.is_below(&embedded.path) && *path != embedded.path;
+        let embedded = self.embedded().0.iter().find(contains_path)?;
+        Some((embedded, Path(path.0[embedded.path.0.len()..].to_vec())))
     }
 
     /// The leaves below a field; leaves of embedded documents only if the field is in one.
@@ -184,26 +185,26 @@ impl IndexedDocument {
 
     /// The fields that begin on a line, parents first.
     pub(super) fn fields_starting_on(&self, line: usize) -> Vec<Path> {
-        for one in &self.embedded().0 {
-            if let Some(inside) = one.inner_line(line) {
-                let rest = one.document.fields_starting_on(inside).into_iter();
-                let whole = rest.map(|rest| Path([one.path.0.as_slice(), &rest.0].concat()));
-                return whole.collect();
+        for embedded in &self.embedded().0 {
+            if let Some(inside) = embedded.inner_line(line) {
+                let rest = embedded.document.fields_starting_on(inside).into_iter();
+                let paths = rest.map(|rest| Path([embedded.path.0.as_slice(), &rest.0].concat()));
+                return paths.collect();
             }
         }
-        let here = self.starts.iter().filter(|(first, _)| *first == line);
-        here.map(|(_, path)| path.clone()).collect()
+        let own_fields = self.starts.iter().filter(|(first, _)| *first == line);
+        own_fields.map(|(_, path)| path.clone()).collect()
     }
 
     /// The last field that begins on a line or before it, with its line.
     fn last_field_before(&self, line: usize) -> Option<(usize, Path)> {
-        for one in &self.embedded().0 {
-            let begun = one
+        for embedded in &self.embedded().0 {
+            let field = embedded
                 .inner_line(line)
-                .and_then(|inside| one.document.last_field_before(inside));
-            if let Some((first, rest)) = begun {
-                let whole = Path([one.path.0.as_slice(), &rest.0].concat());
-                return Some((one.outer_line(first), whole));
+                .and_then(|inside| embedded.document.last_field_before(inside));
+            if let Some((first, rest)) = field {
+                let path = Path([embedded.path.0.as_slice(), &rest.0].concat());
+                return Some((embedded.outer_line(first), path));
             }
         }
         let before = self.starts.partition_point(|(first, _)| *first <= line);

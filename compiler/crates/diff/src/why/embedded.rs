@@ -63,12 +63,12 @@ pub(super) fn find_embedded(
 }
 
 /// The document with its texts replaced by their embedded documents.
-pub(super) fn replace_embedded(root: &Node, embedded: &[Embedded]) -> Node {
+pub(super) fn replace_embedded(root: &Node, documents: &[Embedded]) -> Node {
     let mut deep = root.clone();
-    for one in embedded {
+    for embedded in documents {
         if let (Some(node), Some(inner)) = (
-            find_mut(&mut deep, &one.path.0),
-            one.document.with_embedded(),
+            find_mut(&mut deep, &embedded.path.0),
+            embedded.document.with_embedded(),
         ) {
             node.value = inner.value.clone();
         }

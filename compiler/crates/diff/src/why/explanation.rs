@@ -44,13 +44,13 @@ pub struct ExplainedPart {
 }
 
 /// Answers a query.
-pub fn explain(index: &Index<'_>, asked: &ResolvedQuery, trials: &[Experiment]) -> Explanation {
+pub fn explain(index: &Index<'_>, query: &ResolvedQuery, trials: &[Experiment]) -> Explanation {
     let ResolvedQuery {
         file,
         document: page,
         target: at,
         ..
-    } = asked;
+    } = query;
     let mut answer = Explanation {
         cluster: index.cluster().to_owned(),
         file: file.clone(),
@@ -63,7 +63,7 @@ pub fn explain(index: &Index<'_>, asked: &ResolvedQuery, trials: &[Experiment]) 
     };
     match at {
         QueryTarget::File => {
-            answer.parts = explain_parts(index, asked, trials);
+            answer.parts = explain_parts(index, query, trials);
             answer.causes = extract_common_causes(&mut answer.parts);
             let reasons = answer.parts.iter().flat_map(|row| row.reasons.clone());
             answer.reasons = merge_reasons(reasons);
@@ -156,14 +156,14 @@ fn extract_common_causes(rows: &mut [ExplainedPart]) -> Vec<Cause> {
 /// The parts of a whole file; adjacent lines with the same explanation are merged.
 fn explain_parts(
     index: &Index<'_>,
-    asked: &ResolvedQuery,
+    query: &ResolvedQuery,
     trials: &[Experiment],
 ) -> Vec<ExplainedPart> {
     let ResolvedQuery {
         file,
         document: page,
         ..
-    } = asked;
+    } = query;
     let parts = index.parts(file, page);
     let places: Vec<_> = parts.iter().map(|(at, _)| at.clone()).collect();
     let causes = causes(trials, file, page, &places);
@@ -213,7 +213,7 @@ impl Explanation {
             .reasons
             .iter()
             .flat_map(|reason| reason.inputs.iter().copied());
-        causes.chain(reasons).any(|place| overlaps(place, span))
+        causes.chain(reasons).any(|input| overlaps(input, span))
     }
 }
 

@@ -40,11 +40,12 @@ impl Query {
     /// Parses `FILE`, `FILE#PATH`, `FILE:LINE`, `FILE:LINE:COLUMN`, `KIND/NAME` or `KIND/NAMESPACE/NAME#PATH`.
     /// `is_file` returns whether a file of that name exists, which may contain a `#`.
     pub fn parse(text: &str, is_file: &dyn Fn(&str) -> bool) -> Result<Self, QueryError> {
-        let places = text.match_indices('#').map(|(at, _)| at);
-        let named = places.clone().find(|at| is_file(&text[..*at]));
-        let is_named = is_file(text) || split_line(text).is_some_and(|(what, _)| is_file(what));
-        let place = named.or_else(|| places.clone().next().filter(|_| !is_named));
-        if let Some((what, path)) = place.map(|at| (&text[..at], &text[at + 1..])) {
+        let separators = text.match_indices('#').map(|(at, _)| at);
+        let named = separators.clone().find(|at| is_file(&text[..*at]));
+        let is_named =
+            is_file(text) || split_line(text).is_some_and(|(subject, _)| is_file(subject));
+        let separator = named.or_else(|| separators.clone().next().filter(|_| !is_named));
+        if let Some((subject, path)) = separator.map(|at| (&text[..at], &text[at + 1..])) {
             let path = Path::parse(path).map_err(|wrong| QueryError {
                 message: format!("invalid field path `{path}`: {wrong}"),
                 help: Some("write a path such as `spec.containers[0].name`".to_owned()),
@@ -54,27 +55,27 @@ impl Query {
             } else {
                 QueryTarget::Field(path)
             };
-            return Ok(Self::new(what, at));
+            return Ok(Self::new(subject, at));
         }
-        if let Some((what, line)) = text.rsplit_once(':')
+        if let Some((subject, line)) = text.rsplit_once(':')
             && line
                 .parse::<i128>()
                 .is_ok_and(|line| usize::try_from(line).is_err())
         {
             return Err(QueryError {
                 message: format!("invalid line number `{line}`: lines start at 1"),
-                help: Some(format!("write a line such as `{what}:1`")),
+                help: Some(format!("write a line such as `{subject}:1`")),
             });
         }
         Ok(match split_line(text) {
-            Some((what, line)) => Self::new(what, QueryTarget::Line(line)),
+            Some((subject, line)) => Self::new(subject, QueryTarget::Line(line)),
             None => Self::new(text, QueryTarget::File),
         })
     }
 
-    fn new(what: &str, at: QueryTarget) -> Self {
+    fn new(subject: &str, at: QueryTarget) -> Self {
         Self {
-            subject: what.to_owned(),
+            subject: subject.to_owned(),
             target: at,
         }
     }
@@ -83,18 +84,18 @@ impl Query {
 /// A file and a line in it, with or without a column.
 fn split_line(text: &str) -> Option<(&str, usize)> {
     let number = |text: &'_ str| -> Option<usize> { text.parse().ok() };
-    let (what, last) = text.rsplit_once(':')?;
+    let (subject, last) = text.rsplit_once(':')?;
     let last = number(last)?;
-    match what.rsplit_once(':') {
-        Some((what, line)) if number(line).is_some() => Some((what, number(line)?)),
-        _ => Some((what, last)),
+    match subject.rsplit_once(':') {
+        Some((subject, line)) if number(line).is_some() => Some((subject, number(line)?)),
+        _ => Some((subject, last)),
     }
 }
 
 /// Whether a file of that name is generated. `out` is the directory of the trees, as typed by the user.
 pub fn is_built(question: &Query, indexes: &[Index<'_>], out: &str) -> bool {
-    let what = question.subject.trim_start_matches("./");
-    !matching_files(what, indexes, out).is_empty()
+    let subject = question.subject.trim_start_matches("./");
+    !matching_files(subject, indexes, out).is_empty()
 }
 
 /// Resolves a query. `out` is the directory of the trees, as typed by the user.
@@ -103,18 +104,18 @@ pub fn resolve(
     indexes: &[Index<'_>],
     out: &str,
 ) -> Result<ResolvedQuery, QueryError> {
-    let what = question.subject.trim_start_matches("./");
-    let found = match matching_files(what, indexes, out) {
-        none if none.is_empty() => matching_objects(what, indexes),
+    let subject = question.subject.trim_start_matches("./");
+    let found = match matching_files(subject, indexes, out) {
+        none if none.is_empty() => matching_objects(subject, indexes),
         found => found,
     };
     let (index, file) = match found.as_slice() {
         [] => {
             let input = indexes
                 .iter()
-                .find_map(|index| input_file_error(what, index));
-            let folder = || directory_error(what, indexes, out);
-            let unknown = || unknown_error(what, indexes);
+                .find_map(|index| input_file_error(subject, index));
+            let folder = || directory_error(subject, indexes, out);
+            let unknown = || unknown_error(subject, indexes);
             return Err(input.or_else(folder).unwrap_or_else(unknown));
         }
         [(index, file)] => (*index, file.clone()),
@@ -124,13 +125,16 @@ pub fn resolve(
                 .map(|(index, file)| full_path(&indexes[*index], file));
             let full: Vec<_> = full.collect();
             return Err(QueryError {
-                message: format!("`{what}` is ambiguous: {}", phrases::quoted_list(&full, 4)),
+                message: format!(
+                    "`{subject}` is ambiguous: {}",
+                    phrases::quoted_list(&full, 4)
+                ),
                 help: Some("specify one of them".to_owned()),
             });
         }
     };
     let page = indexes[index].document(&file);
-    let page = page.ok_or_else(|| unknown_error(what, indexes))?;
+    let page = page.ok_or_else(|| unknown_error(subject, indexes))?;
     let at = check_target(&file, &page, &question.target)?;
     Ok(ResolvedQuery {
         index,
@@ -146,30 +150,37 @@ fn full_path(index: &Index<'_>, file: &str) -> String {
 }
 
 /// The files with that path, relative to the directory of the trees, of the cluster, or of a parent directory.
-fn matching_files(what: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
+fn matching_files(subject: &str, indexes: &[Index<'_>], out: &str) -> Vec<(usize, String)> {
     let out = out.trim_start_matches("./").trim_end_matches('/');
-    let below = what
+    let path_in_out = subject
         .strip_prefix(out)
         .map(|rest| rest.trim_start_matches('/'));
-    let below = below.filter(|_| !out.is_empty());
-    let mut whole = Vec::new();
-    let mut inside = Vec::new();
+    let path_in_out = path_in_out.filter(|_| !out.is_empty());
+    let mut full_matches = Vec::new();
+    let mut file_matches = Vec::new();
     for (number, index) in indexes.iter().enumerate() {
         for file in index.files() {
             let full = full_path(index, file);
-            if below == Some(full.as_str()) || what == full || what.ends_with(&format!("/{full}")) {
-                whole.push((number, file.to_owned()));
-            } else if what == file {
-                inside.push((number, file.to_owned()));
+            if path_in_out == Some(full.as_str())
+                || subject == full
+                || subject.ends_with(&format!("/{full}"))
+            {
+                full_matches.push((number, file.to_owned()));
+            } else if subject == file {
+                file_matches.push((number, file.to_owned()));
             }
         }
     }
-    if whole.is_empty() { inside } else { whole }
+    if full_matches.is_empty() {
+        file_matches
+    } else {
+        full_matches
+    }
 }
 
 /// The files of the objects with that kind and name.
-fn matching_objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
-    let parts: Vec<&str> = what.split('/').collect();
+fn matching_objects(subject: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
+    let parts: Vec<&str> = subject.split('/').collect();
     let (kind, namespace, name) = match parts.as_slice() {
         [kind, name] => (kind, None, name),
         [kind, namespace, name] => (kind, Some(*namespace), name),
@@ -191,11 +202,12 @@ fn matching_objects(what: &str, indexes: &[Index<'_>]) -> Vec<(usize, String)> {
 }
 
 /// The error for a query of the input file itself.
-fn input_file_error(what: &str, index: &Index<'_>) -> Option<QueryError> {
+fn input_file_error(subject: &str, index: &Index<'_>) -> Option<QueryError> {
     let file = index.compilation.loaded.file.as_deref()?;
-    let is_input_file = !what.is_empty() && (file == what || what.ends_with(&format!("/{file}")));
+    let is_input_file =
+        !subject.is_empty() && (file == subject || subject.ends_with(&format!("/{file}")));
     is_input_file.then(|| QueryError {
-        message: format!("`{what}` is an input of gpuc, not a generated file"),
+        message: format!("`{subject}` is an input of gpuc, not a generated file"),
         help: Some(format!(
             "specify a file of the generated tree, such as `{}`; `gpuc diff` shows the impact of a change of the input",
             full_path(index, index.files().next().unwrap_or(LOCK_FILE))
@@ -204,11 +216,11 @@ fn input_file_error(what: &str, index: &Index<'_>) -> Option<QueryError> {
 }
 
 /// The error for a query of a directory.
-fn directory_error(what: &str, indexes: &[Index<'_>], out: &str) -> Option<QueryError> {
+fn directory_error(subject: &str, indexes: &[Index<'_>], out: &str) -> Option<QueryError> {
     let out = out.trim_start_matches("./").trim_end_matches('/');
-    let what = what.trim_end_matches('/');
-    let below = what.strip_prefix(out).filter(|_| !out.is_empty());
-    let below = below.map(|rest| rest.trim_start_matches('/'));
+    let subject = subject.trim_end_matches('/');
+    let path_in_out = subject.strip_prefix(out).filter(|_| !out.is_empty());
+    let path_in_out = path_in_out.map(|rest| rest.trim_start_matches('/'));
     let mut inside = Vec::new();
     for index in indexes {
         for file in index.files() {
@@ -217,13 +229,13 @@ fn directory_error(what: &str, indexes: &[Index<'_>], out: &str) -> Option<Query
                 let rest = full.strip_prefix(folder);
                 folder.is_empty() || rest.is_some_and(|rest| rest.starts_with('/'))
             };
-            if below.is_some_and(is_parent) || (!what.is_empty() && is_parent(what)) {
+            if path_in_out.is_some_and(is_parent) || (!subject.is_empty() && is_parent(subject)) {
                 inside.push(full);
             }
         }
     }
     (!inside.is_empty()).then(|| QueryError {
-        message: format!("`{what}` is a directory"),
+        message: format!("`{subject}` is a directory"),
         help: Some(format!(
             "specify a file in it: {}",
             phrases::quoted_list(&inside, 3)
@@ -232,7 +244,7 @@ fn directory_error(what: &str, indexes: &[Index<'_>], out: &str) -> Option<Query
 }
 
 /// The error for an unknown file or object, with the closest match; typos are most likely in the last path segment.
-fn unknown_error(what: &str, indexes: &[Index<'_>]) -> QueryError {
+fn unknown_error(subject: &str, indexes: &[Index<'_>]) -> QueryError {
     let mut names = Vec::new();
     for index in indexes {
         for file in index.files() {
@@ -249,14 +261,14 @@ fn unknown_error(what: &str, indexes: &[Index<'_>]) -> QueryError {
     }
     let last = |path: &str| path.rsplit('/').next().unwrap_or_default().to_owned();
     let texts = || names.iter().map(String::as_str);
-    let near = phrases::closest_match(what, texts())
+    let near = phrases::closest_match(subject, texts())
         .map(str::to_owned)
         .or_else(|| {
             let lasts: Vec<_> = names.iter().map(|name| last(name)).collect();
-            let near = phrases::closest_match(&last(what), lasts.iter().map(String::as_str));
+            let near = phrases::closest_match(&last(subject), lasts.iter().map(String::as_str));
             let near = near
                 .map(str::to_owned)
-                .or_else(|| lasts.contains(&last(what)).then(|| last(what)))?;
+                .or_else(|| lasts.contains(&last(subject)).then(|| last(subject)))?;
             names.iter().find(|name| last(name) == near).cloned()
         });
     let help = match near {
@@ -265,10 +277,10 @@ fn unknown_error(what: &str, indexes: &[Index<'_>]) -> QueryError {
                  `Deployment/namespace/name`"
             .to_owned(),
     };
-    let message = if what.is_empty() {
+    let message = if subject.is_empty() {
         "no file or object is specified".to_owned()
     } else {
-        format!("unknown generated file or object `{what}`")
+        format!("unknown generated file or object `{subject}`")
     };
     QueryError {
         message,
@@ -321,10 +333,10 @@ fn unknown_field_error(file: &str, page: &IndexedDocument, path: &Path) -> Query
                 near.map(|near| {
                     let rest = path.0[count + 1..].iter().cloned();
                     let steps = above.0.iter().cloned().chain([Step::Key(near.to_owned())]);
-                    let whole = Path(steps.chain(rest).collect());
-                    let exists = whole.find(root).is_some();
+                    let path = Path(steps.chain(rest).collect());
+                    let exists = path.find(root).is_some();
                     let meant = if exists {
-                        whole
+                        path
                     } else {
                         above.child(Step::Key(near.to_owned()))
                     };

@@ -54,10 +54,10 @@ impl Kind {
 }
 
 impl Reason {
-    fn new(kind: Kind, what: impl Into<String>) -> Self {
+    fn new(kind: Kind, text: impl Into<String>) -> Self {
         Self {
             kind,
-            text: what.into(),
+            text: text.into(),
             source: None,
             inputs: Vec::new(),
             scope: None,
@@ -65,8 +65,8 @@ impl Reason {
     }
 
     /// A reason for boilerplate.
-    pub(super) fn boilerplate(what: impl Into<String>) -> Self {
-        Self::new(Kind::Fixed, what)
+    pub(super) fn boilerplate(text: impl Into<String>) -> Self {
+        Self::new(Kind::Fixed, text)
     }
 
     fn with_source(self, source: impl Into<String>) -> Self {
@@ -89,9 +89,9 @@ impl Reason {
         }
     }
 
-    fn with_scope(self, what: &'static str) -> Self {
+    fn with_scope(self, scope: &'static str) -> Self {
         Self {
-            scope: Some(what),
+            scope: Some(scope),
             ..self
         }
     }
@@ -114,9 +114,9 @@ fn reason_of_origin(origin: &Origin) -> Option<Reason> {
             DerivationReason::Default => Reason::new(Kind::Default, "not set in the file"),
             DerivationReason::Rule(rule) => Reason::new(Kind::Rule, *rule),
             DerivationReason::Fact {
-                statement: what,
+                statement: text,
                 source,
-            } => Reason::new(Kind::Fact, *what).with_source(*source),
+            } => Reason::new(Kind::Fact, *text).with_source(*source),
         }
         .with_inputs(&made.inputs),
     };
@@ -124,8 +124,13 @@ fn reason_of_origin(origin: &Origin) -> Option<Reason> {
 }
 
 /// The nearest reason on the path to a part of a tree, followed by that of the whole tree if it differs.
-fn reasons_on_path(root: &Node, whole: &Origin, path: &Path, what: &'static str) -> Vec<Reason> {
-    let mut origins = vec![whole, &root.origin];
+fn reasons_on_path(
+    root: &Node,
+    tree_origin: &Origin,
+    path: &Path,
+    scope: &'static str,
+) -> Vec<Reason> {
+    let mut origins = vec![tree_origin, &root.origin];
     let mut node = root;
     for step in &path.0 {
         let below = match step {
@@ -141,7 +146,7 @@ fn reasons_on_path(root: &Node, whole: &Origin, path: &Path, what: &'static str)
         [] => Vec::new(),
         [only] => vec![only.clone()],
         [first, .., last] if first == last => vec![last.clone()],
-        [first, .., last] => vec![last.clone(), first.clone().with_scope(what)],
+        [first, .., last] => vec![last.clone(), first.clone().with_scope(scope)],
     }
 }
 
@@ -209,12 +214,12 @@ fn chart_reasons(release: &Release, path: &Path) -> Vec<Reason> {
             "github.com/{}@{} of {}",
             list.repository, list.revision, list.date
         );
-        let what = match list.find(&keys) {
+        let text = match list.find(&keys) {
             KeyLookup::Known(_) => format!("{title} reads `{}`", keys.join(".")),
             KeyLookup::Free => format!("{title} passes `{}` through unchanged", keys.join(".")),
             KeyLookup::Unknown { .. } => format!("{title} does not read this key"),
         };
-        reasons.push(Reason::new(Kind::Fact, what).with_source(source));
+        reasons.push(Reason::new(Kind::Fact, text).with_source(source));
     }
     let pinned = Reason::new(Kind::Fact, format!("{title} is the pinned version"));
     reasons.push(pinned.with_source(chart.source).with_scope("the chart"));
@@ -222,10 +227,10 @@ fn chart_reasons(release: &Release, path: &Path) -> Vec<Reason> {
 }
 
 /// The reasons for a line of a script.
-pub(super) fn reasons_of_segment(part: &Segment<'_>) -> Vec<Reason> {
-    match part {
+pub(super) fn reasons_of_segment(segment: &Segment<'_>) -> Vec<Reason> {
+    match segment {
         Segment::Head => vec![Reason::boilerplate(boilerplate::SCRIPT_HEAD)],
-        Segment::Boilerplate(what) => vec![Reason::boilerplate(*what)],
+        Segment::Boilerplate(text) => vec![Reason::boilerplate(*text)],
         Segment::Cluster => vec![Reason::boilerplate(
             "the script sets the name of its cluster",
         )],
@@ -245,7 +250,7 @@ pub(super) fn reasons_of_segment(part: &Segment<'_>) -> Vec<Reason> {
         )],
         Segment::Scripts => vec![Reason::new(
             Kind::Rule,
-            "dependencies are created first: the cluster, then its pools",
+            "the scripts run in the order of their dependencies",
         )],
         Segment::Resource(resource, doing) => reasons_of_resource(resource, *doing),
         Segment::Field(resource, field) => reasons_of_resource_field(resource, field),
@@ -265,8 +270,8 @@ pub(super) fn reasons_of_segment(part: &Segment<'_>) -> Vec<Reason> {
             } else {
                 needs.join("; ")
             };
-            let what = format!("{} is deployed to the cluster; {after}", step.name);
-            vec![Reason::new(Kind::Rule, what)]
+            let text = format!("{} is deployed to the cluster; {after}", step.name);
+            vec![Reason::new(Kind::Rule, text)]
         }
         Segment::File(file) => reason_of_origin(&file.origin).into_iter().collect(),
     }
@@ -279,8 +284,8 @@ fn reasons_of_resource(resource: &Resource, doing: Operation) -> Vec<Reason> {
         Operation::Update => "changes",
         Operation::Delete => "deletes",
     };
-    let what = format!("the script {verb} {} {}", resource.kind.name, resource.name);
-    let mut reasons = vec![Reason::new(Kind::Rule, what).with_inputs(resource.origin.inputs())];
+    let text = format!("the script {verb} {} {}", resource.kind.name, resource.name);
+    let mut reasons = vec![Reason::new(Kind::Rule, text).with_inputs(resource.origin.inputs())];
     if doing == Operation::Create {
         let spans = resource
             .fields
@@ -306,8 +311,8 @@ fn reasons_of_resource_field(resource: &Resource, field: &Field) -> Vec<Reason> 
         Change::NodeRollout { reason } => format!("a change recreates nodes: {reason}"),
         Change::Replacement { reason } => format!("cannot be changed in place: {reason}"),
     };
-    let what = format!("{} of {}: {becomes}", field.kind.name, resource.kind.name);
-    reasons.push(Reason::new(Kind::Fact, what).with_source(field.kind.source));
+    let text = format!("{} of {}: {becomes}", field.kind.name, resource.kind.name);
+    reasons.push(Reason::new(Kind::Fact, text).with_source(field.kind.source));
     reasons
         .extend(reason_of_origin(&resource.origin).map(|reason| reason.with_scope("the resource")));
     reasons

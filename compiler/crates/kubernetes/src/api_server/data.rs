@@ -118,7 +118,8 @@ const REQUIRED_SECRET_KEYS: &[(&str, &[&str])] = &[
 
 fn check_secret_type(ctx: &mut ObjectContext<'_, '_>) {
     let kind = get_text(ctx.node, "type");
-    let Some((kind, needed)) = REQUIRED_SECRET_KEYS.iter().find(|it| Some(it.0) == kind) else {
+    let Some((kind, required_keys)) = REQUIRED_SECRET_KEYS.iter().find(|it| Some(it.0) == kind)
+    else {
         return;
     };
     let lists = ["data", "stringData"];
@@ -126,7 +127,7 @@ fn check_secret_type(ctx: &mut ObjectContext<'_, '_>) {
         .iter()
         .any(|list| !entries_below(ctx.node, list).is_empty());
     let is_whole = has_data && ctx.is_complete;
-    for key in needed.iter().filter(|_| is_whole) {
+    for key in required_keys.iter().filter(|_| is_whole) {
         let node = ctx.node;
         let has = |list: &str| {
             node.get(list)
@@ -146,7 +147,7 @@ fn check_secret_type(ctx: &mut ObjectContext<'_, '_>) {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn base64_is_told_from_text() {
+    fn base64_is_distinguished_from_text() {
         for good in ["", "aGk=", "aGVsbG8h", "aGVs\nbG8h", "YQ==", "+/+/"] {
             assert!(super::is_base64(good), "{good}");
         }

@@ -157,12 +157,12 @@ fn cel_object<'n>(name: &str, entries: impl Iterator<Item = (&'n str, &'n Node)>
         all.insert(Key::from(key), cel_value(holds, node)?);
     }
     for field in fields {
-        if let Some(given) = field.default
+        if let Some(default) = field.default
             && !all.contains_key(&Key::from(field.name))
         {
             all.insert(
                 Key::from(field.name),
-                cel_default(&field.value_type, given)?,
+                cel_default(&field.value_type, default)?,
             );
         }
     }
@@ -176,8 +176,8 @@ fn empty_map() -> Map {
 }
 
 /// Adds the defaults that the API server sets.
-fn cel_default(holds: &ValueType, given: DefaultValue) -> Option<Cel> {
-    match (given, holds) {
+fn cel_default(holds: &ValueType, default: DefaultValue) -> Option<Cel> {
+    match (default, holds) {
         (DefaultValue::Object, ValueType::Object(name)) => cel_object(name, std::iter::empty()),
         (DefaultValue::Object, _) => Some(Cel::Map(empty_map())),
         (DefaultValue::Text(text), _) => Some(Cel::from(text)),
@@ -410,14 +410,14 @@ mod tests {
     ];
 
     /// The type of the value at the location of rules.
-    fn holds_at(place: &'static str) -> ValueType {
-        let bare = place.trim_end_matches("[]");
+    fn holds_at(location: &'static str) -> ValueType {
+        let bare = location.trim_end_matches("[]");
         let (around, last) = bare.rsplit_once('.').unwrap();
         let Some(field) = fields_of_type(around).iter().find(|it| it.name == last) else {
-            return ValueType::Object(place);
+            return ValueType::Object(location);
         };
         match &field.value_type {
-            ValueType::List(item) if place != bare => (**item).clone(),
+            ValueType::List(item) if location != bare => (**item).clone(),
             holds => holds.clone(),
         }
     }
@@ -425,24 +425,24 @@ mod tests {
     #[test]
     fn rules_accept_valid_and_reject_invalid_values() {
         let mut tested = BTreeSet::new();
-        for place in cel_rule_locations() {
-            let holds = holds_at(place);
-            for rule in cel_rules(place) {
+        for location in cel_rule_locations() {
+            let holds = holds_at(location);
+            for rule in cel_rules(location) {
                 let mut cases = CASES.iter();
-                let case = cases.find(|it| place.ends_with(it.0) && it.1 == rule.message);
-                let (_, _, good, bad) = case.unwrap_or_else(|| panic!("{place}: {rule:?}"));
+                let case = cases.find(|it| location.ends_with(it.0) && it.1 == rule.message);
+                let (_, _, good, bad) = case.unwrap_or_else(|| panic!("{location}: {rule:?}"));
                 let evaluate =
                     |yaml: &str| rule.evaluate(rule_input(rule.text, &holds, &node(yaml)).unwrap());
                 assert_eq!(
                     evaluate(good),
                     RuleResult::Satisfied,
-                    "{place}: {}",
+                    "{location}: {}",
                     rule.text
                 );
                 let result = evaluate(bad);
                 assert!(
                     matches!(result, RuleResult::Violated | RuleResult::MissingKey(_)),
-                    "{place}: {result:?}"
+                    "{location}: {result:?}"
                 );
                 tested.insert(rule.message);
             }
@@ -451,7 +451,12 @@ mod tests {
         assert_eq!(tested, cases);
     }
 
-    fn look(api_version: &str, kind: &str, extent: Completeness, yaml: &str) -> Vec<Violation> {
+    fn validate_kind(
+        api_version: &str,
+        kind: &str,
+        extent: Completeness,
+        yaml: &str,
+    ) -> Vec<Violation> {
         crate::api_server::validate_object(api_version, kind, &node(yaml), extent)
     }
 
@@ -465,7 +470,7 @@ mod tests {
         };
         let flavor = |extent, spec: &str| {
             let yaml = format!("{{metadata: {{name: a}}, spec: {spec}}}");
-            words(look(
+            words(validate_kind(
                 "kueue.x-k8s.io/v1beta2",
                 "ResourceFlavor",
                 extent,
@@ -505,7 +510,7 @@ mod tests {
         );
         let job = |name: &str| {
             let yaml = format!("{{metadata: {name}, spec: {{runtimeRef: {{name: a}}}}}}");
-            let found = look(
+            let found = validate_kind(
                 "trainer.kubeflow.org/v1alpha1",
                 "TrainJob",
                 Completeness::Complete,

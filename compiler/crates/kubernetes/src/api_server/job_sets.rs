@@ -1,6 +1,6 @@
 //! Validation by the webhooks of `JobSet`, `LeaderWorkerSet` and Volcano.
 
-use gpuc_syntax::diag::phrases::closest_match;
+use gpuc_syntax::diag::phrases::{closest_match, pluralize};
 use gpuc_syntax::node::Node;
 
 use super::ObjectContext;
@@ -44,21 +44,21 @@ fn check_replicated_jobs<'n>(ctx: &mut ObjectContext<'_, 'n>) -> Vec<&'n str> {
         let Some(name) = get_text(job, "name") else {
             return Vec::new();
         };
-        let way = [Step::from("replicatedJobs"), Step::from(index)];
+        let key_path = [Step::from("replicatedJobs"), Step::from(index)];
         for (at, other) in indexed_items(job, "dependsOn") {
             let Some(other) = get_text(other, "name").filter(|it| !known.contains(it)) else {
                 continue;
             };
             let below = [Step::from("dependsOn"), Step::from(at), Step::from("name")];
             ctx.report(
-                way.clone().into_iter().chain(below),
+                key_path.clone().into_iter().chain(below),
                 |path| format!("`{path}` is `{other}`, but no previous job has this name"),
                 "use the name of a previous job",
             );
         }
         if known.contains(&name) {
             ctx.report(
-                way.into_iter().chain([Step::from("name")]),
+                key_path.into_iter().chain([Step::from("name")]),
                 |path| format!("`{path}` is `{name}`, which is already used"),
                 "write another name",
             );
@@ -73,14 +73,14 @@ fn check_target_jobs(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
     if !ctx.is_complete || known.is_empty() {
         return;
     }
-    let list = |way: Vec<Step>, holder: &Node| {
-        let names = indexed_items(holder, "targetReplicatedJobs").filter_map(|(index, it)| {
+    let list = |path: Vec<Step>, parent: &Node| {
+        let names = indexed_items(parent, "targetReplicatedJobs").filter_map(|(index, it)| {
             let ParsedValue::Text(name) = parse_value(it) else {
                 return None;
             };
             let below = [Step::from("targetReplicatedJobs"), Step::from(index)];
-            let way: Vec<_> = way.iter().cloned().chain(below).collect();
-            Some((way, name.to_owned()))
+            let path: Vec<_> = path.iter().cloned().chain(below).collect();
+            Some((path, name.to_owned()))
         });
         names.collect::<Vec<_>>()
     };
@@ -98,10 +98,10 @@ fn check_target_jobs(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
     }
     let coordinator = ctx.node.get("coordinator");
     if let Some(name) = coordinator.and_then(|it| get_text(it, "replicatedJob")) {
-        let way = ["coordinator", "replicatedJob"].map(Step::from);
-        named.push((way.to_vec(), name.to_owned()));
+        let path = ["coordinator", "replicatedJob"].map(Step::from);
+        named.push((path.to_vec(), name.to_owned()));
     }
-    for (way, name) in named {
+    for (key_path, name) in named {
         if known.contains(&name.as_str()) {
             continue;
         }
@@ -111,7 +111,7 @@ fn check_target_jobs(ctx: &mut ObjectContext<'_, '_>, known: &[&str]) {
             None => "write the name of one of `replicatedJobs`".to_owned(),
         };
         ctx.report(
-            way,
+            key_path,
             |path| format!("`{path}` is `{name}`, but the set has no job with this name"),
             help,
         );
@@ -136,11 +136,11 @@ fn check_generated_names(ctx: &mut ObjectContext<'_, '_>) {
         let Some(name) = get_text(job, "name") else {
             continue;
         };
-        let way: Vec<_> = ["replicatedJobs".into(), index.into(), "name".into()].into();
+        let path: Vec<_> = ["replicatedJobs".into(), index.into(), "name".into()].into();
         if !name.chars().all(is_letter) {
             let lower = name.to_lowercase().replace(['_', '.'], "-");
             let meant = Some(lower).filter(|it| it.chars().all(is_letter));
-            invalid_names.push((way, name, None, meant));
+            invalid_names.push((path, name, None, meant));
             continue;
         }
         let replicas = match get_non_null(job, "replicas").map(parse_value) {
@@ -159,10 +159,10 @@ fn check_generated_names(ctx: &mut ObjectContext<'_, '_>) {
             longest_name = format!("{longest_name}-{}-abcde", pods.max(1) - 1);
         }
         if longest_name.len() > MAX_LABEL_LENGTH {
-            invalid_names.push((way, name, Some(longest_name.len()), None));
+            invalid_names.push((path, name, Some(longest_name.len()), None));
         }
     }
-    for (way, name, length, meant) in invalid_names {
+    for (key_path, name, length, meant) in invalid_names {
         let help = match (&meant, length) {
             (Some(meant), _) => format!("write `{meant}`"),
             (None, Some(_)) => {
@@ -171,7 +171,7 @@ fn check_generated_names(ctx: &mut ObjectContext<'_, '_>) {
             (None, None) => "use lower-case letters, digits and `-`".to_owned(),
         };
         ctx.report(
-            way,
+            key_path,
             |path| match length {
                 Some(length) => format!(
                     "`{path}` is `{name}`: names derived from it and from the set's name have {length} characters"
@@ -191,25 +191,31 @@ fn check_min_available(ctx: &mut ObjectContext<'_, '_>) {
     for (index, task) in indexed_items(ctx.node, "tasks") {
         let replicas = get_integer(task, "replicas");
         all = all.zip(replicas).map(|(all, own)| all + own);
-        let (Some(replicas), Some(least)) = (replicas, get_integer(task, "minAvailable")) else {
+        let (Some(replicas), Some(min)) = (replicas, get_integer(task, "minAvailable")) else {
             continue;
         };
-        if least > replicas {
+        if min > replicas {
             ctx.report(
                 ["tasks".into(), index.into(), "minAvailable".into()],
-                |path| format!("`{path}` is {least}, but the task has {replicas} pods"),
+                |path| {
+                    let pods = pluralize(replicas, "pod");
+                    format!("`{path}` is {min}, but the task has {pods}")
+                },
                 format!("write at most {replicas}"),
             );
         }
     }
-    let least = get_integer(ctx.node, "minAvailable");
-    if let (Some(all), Some(least)) = (all, least)
+    let min = get_integer(ctx.node, "minAvailable");
+    if let (Some(all), Some(min)) = (all, min)
         && all > 0
-        && least > all
+        && min > all
     {
         ctx.report(
             [Step::from("minAvailable")],
-            |path| format!("`{path}` is {least}, but the tasks have {all} pods in total"),
+            |path| {
+                let pods = pluralize(all, "pod");
+                format!("`{path}` is {min}, but the tasks have {pods} in total")
+            },
             format!("write at most {all}"),
         );
     }

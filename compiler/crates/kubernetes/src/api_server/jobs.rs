@@ -121,12 +121,12 @@ fn check_indexed_fields(ctx: &mut ObjectContext<'_, '_>) {
         );
     }
     let all = get_integer(ctx.node, "completions");
-    if let (Some(most), Some(all)) = (max_failed, all)
-        && most > all
+    if let (Some(max), Some(all)) = (max_failed, all)
+        && max > all
     {
         ctx.report(
             [Step::from("maxFailedIndexes")],
-            |path| format!("`{path}` is {most}, which is more than `completions`"),
+            |path| format!("`{path}` is {max}, which is more than `completions`"),
             format!("write at most {all}"),
         );
     }
@@ -162,14 +162,14 @@ fn check_failure_policy(ctx: &mut ObjectContext<'_, '_>) {
     let names: Option<BTreeSet<_>> = names.collect();
     let has_index = get_non_null(ctx.node, "backoffLimitPerIndex").is_some();
     for (index, rule) in indexed_items(policy, "rules") {
-        let way = |rest: &[&str]| {
-            let mut way: Vec<Step> = vec!["podFailurePolicy".into(), "rules".into(), index.into()];
-            way.extend(rest.iter().map(|key| Step::from(*key)));
-            way
+        let path_to = |rest: &[&str]| {
+            let mut path: Vec<Step> = vec!["podFailurePolicy".into(), "rules".into(), index.into()];
+            path.extend(rest.iter().map(|key| Step::from(*key)));
+            path
         };
         if get_text(rule, "action") == Some("FailIndex") && !has_index && ctx.is_complete {
             ctx.report(
-                way(&["action"]),
+                path_to(&["action"]),
                 |path| {
                     format!("`{path}` is `FailIndex`, but the job has no `backoffLimitPerIndex`")
                 },
@@ -186,7 +186,7 @@ fn check_failure_policy(ctx: &mut ObjectContext<'_, '_>) {
             && !known.contains(name)
         {
             ctx.report(
-                way(&["onExitCodes", "containerName"]),
+                path_to(&["onExitCodes", "containerName"]),
                 |path| format!("`{path}` is `{name}`, but the pod has no container with this name"),
                 "write the name of one of its containers",
             );
@@ -229,16 +229,16 @@ fn check_exit_codes(ctx: &mut ObjectContext<'_, '_>) {
         let ParsedValue::Integer(value) = value else {
             continue;
         };
-        let way = [Step::from("values"), Step::from(index)];
+        let key_path = [Step::from("values"), Step::from(index)];
         if is_in && value == 0 {
             ctx.report(
-                way,
+                key_path,
                 |path| format!("`{path}` is 0, which means success"),
                 "remove it, or write `operator: NotIn`",
             );
         } else if last.is_some_and(|last| last >= value) {
             ctx.report(
-                way,
+                key_path,
                 |path| format!("`{path}` is {value}, but the values must be in ascending order"),
                 "sort the values and remove duplicates",
             );

@@ -61,9 +61,9 @@ fn check_sysctls(ctx: &mut ObjectContext<'_, '_>) {
         } else {
             continue;
         };
-        let way = ["securityContext", "sysctls"].map(Step::from).into_iter();
+        let key_path = ["securityContext", "sysctls"].map(Step::from).into_iter();
         ctx.report(
-            way.chain([Step::from(index), Step::from("name")]),
+            key_path.chain([Step::from(index), Step::from("name")]),
             |path| format!("`{path}` is `{name}`, {problem}"),
             "write another, or remove it",
         );
@@ -92,11 +92,11 @@ fn check_supplemental_groups(ctx: &mut ObjectContext<'_, '_>) {
             continue;
         };
         if !(0..=i128::from(i32::MAX)).contains(&group) {
-            let way = ["securityContext", "supplementalGroups"]
+            let key_path = ["securityContext", "supplementalGroups"]
                 .map(Step::from)
                 .into_iter();
             ctx.report(
-                way.chain([Step::from(index)]),
+                key_path.chain([Step::from(index)]),
                 |path| format!("`{path}` is {group}, but must be 0 or more"),
                 "write 0 or more, or remove it",
             );
@@ -111,9 +111,9 @@ fn check_proc_mount(ctx: &mut ObjectContext<'_, '_>) {
             if context.and_then(|it| get_text(it, "procMount")) != Some("Unmasked") {
                 continue;
             }
-            let way = [Step::from(list), Step::from(index)].into_iter();
+            let key_path = [Step::from(list), Step::from(index)].into_iter();
             ctx.report(
-                way.chain(["securityContext", "procMount"].map(Step::from)),
+                key_path.chain(["securityContext", "procMount"].map(Step::from)),
                 |path| {
                     format!(
                         "`{path}` is `Unmasked`, which is only allowed in pods with a user namespace"

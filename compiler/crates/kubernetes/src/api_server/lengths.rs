@@ -49,10 +49,10 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
             (max_length, limits.pattern),
         );
         for (index, item) in value.items().iter().enumerate() {
-            let way = [Step::from(field.name), Step::from(index)];
+            let path = [Step::from(field.name), Step::from(index)];
             check_text(
                 ctx,
-                &way,
+                &path,
                 item,
                 (limits.max_item_length, limits.item_pattern),
             );
@@ -64,25 +64,25 @@ fn check_item_count(
     ctx: &mut ObjectContext<'_, '_>,
     field: &str,
     value: &Node,
-    most: Option<usize>,
+    max: Option<usize>,
 ) {
-    let (count, what) = match parse_value(value) {
+    let (count, noun) = match parse_value(value) {
         ParsedValue::List => (value.items().len(), "items"),
         ParsedValue::Mapping => (value.entries().len(), "keys"),
         _ => return,
     };
-    if let Some(most) = most.filter(|most| count > *most) {
+    if let Some(max) = max.filter(|max| count > *max) {
         ctx.report(
             [Step::from(field)],
-            |path| format!("`{path}` has {count} {what}, but at most {most} are allowed"),
-            format!("write {most} or fewer"),
+            |path| format!("`{path}` has {count} {noun}, but at most {max} are allowed"),
+            format!("write {max} or fewer"),
         );
     }
 }
 
 fn check_text(
     ctx: &mut ObjectContext<'_, '_>,
-    way: &[Step],
+    key_path: &[Step],
     value: &Node,
     (long, pattern): (Option<usize>, Option<&str>),
 ) {
@@ -90,11 +90,11 @@ fn check_text(
         return;
     };
     let count = text.chars().count();
-    if let Some(most) = long.filter(|most| count > *most) {
+    if let Some(max) = long.filter(|max| count > *max) {
         ctx.report(
-            way.to_vec(),
-            |path| format!("`{path}` has {count} characters, but at most {most} are allowed"),
-            format!("write {most} characters or fewer"),
+            key_path.to_vec(),
+            |path| format!("`{path}` has {count} characters, but at most {max} are allowed"),
+            format!("write {max} characters or fewer"),
         );
         return;
     }
@@ -106,7 +106,7 @@ fn check_text(
         let mut words = PATTERN_HELP.iter().filter(|it| it.0 == pattern);
         let help = words.next().map_or("write a matching value", |it| it.1);
         ctx.report(
-            way.to_vec(),
+            key_path.to_vec(),
             |path| format!("`{path}` is `{text}`, but must match `{pattern}`"),
             help,
         );

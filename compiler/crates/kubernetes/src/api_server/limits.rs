@@ -203,20 +203,18 @@ fn check_field_order(ctx: &mut ObjectContext<'_, '_>) {
             ) else {
                 continue;
             };
-            let (Some(least), Some(most)) = (parse_quantity(less.1), parse_quantity(more.1)) else {
+            let (Some(min), Some(max)) = (parse_quantity(less.1), parse_quantity(more.1)) else {
                 continue;
             };
             // Report each mistake once, at the value that is written.
-            if least.0 <= most.0 || less.0 == more.0 || !reported.insert(less.0) {
+            if min.0 <= max.0 || less.0 == more.0 || !reported.insert(less.0) {
                 continue;
             }
-            let (least, most, more) = (least.1, most.1, more.0);
+            let (min, max, more) = (min.1, max.1, more.0);
             ctx.report(
                 [Step::from(less.0), Step::from(name)],
-                |path| {
-                    format!("`{path}` is `{least}`, which is more than its `{more}` of `{most}`")
-                },
-                format!("write at most `{most}`, or a larger `{more}`"),
+                |path| format!("`{path}` is `{min}`, which is more than its `{more}` of `{max}`"),
+                format!("write at most `{max}`, or a larger `{more}`"),
             );
         }
     }

@@ -27,12 +27,12 @@ pub(super) fn validate(
     if (api_version, kind) != ("kubeflow.org/v1", "PyTorchJob") {
         return found;
     }
-    let way = ["spec", "pytorchReplicaSpecs"].map(Step::from);
-    let parts = root
+    let key_path = ["spec", "pytorchReplicaSpecs"].map(Step::from);
+    let replica_specs = root
         .get("spec")
         .and_then(|spec| spec.get("pytorchReplicaSpecs"));
-    for entry in parts.map_or(&[][..], Node::entries) {
-        let mut path = way.to_vec();
+    for entry in replica_specs.map_or(&[][..], Node::entries) {
+        let mut path = key_path.to_vec();
         path.push(Step::from(entry.key.as_str()));
         if !PYTORCH_REPLICA_TYPES.contains(&entry.key.as_str()) {
             found.push(Violation {
@@ -82,7 +82,7 @@ fn validate_ray_job(root: &Node, extent: Completeness) -> Option<Violation> {
     let seconds = get_integer(spec, "ttlSecondsAfterFinished").filter(|it| *it > 0)?;
     let shuts_down = match spec.get(SHUTDOWN_FIELD).map(parse_value) {
         None | Some(ParsedValue::Null) if extent == Completeness::Complete => false,
-        Some(ParsedValue::Bool(goes)) => goes,
+        Some(ParsedValue::Bool(value)) => value,
         _ => return None,
     };
     let path = ["spec", "ttlSecondsAfterFinished"].map(Step::from).to_vec();
@@ -101,8 +101,8 @@ fn validate_ray_job(root: &Node, extent: Completeness) -> Option<Violation> {
 }
 
 /// Reports replicas without the container that the operator requires.
-fn check_container_name(part: &Node, path: &[Step]) -> Option<Violation> {
-    let spec = part.get("template").and_then(|it| it.get("spec"))?;
+fn check_container_name(replicas: &Node, path: &[Step]) -> Option<Violation> {
+    let spec = replicas.get("template").and_then(|it| it.get("spec"))?;
     let containers = spec.get("containers").map_or(&[][..], Node::items);
     let names = containers.iter().map(|it| get_text(it, "name"));
     // A name that is filled in later can be any name.

@@ -190,12 +190,12 @@ fn check_users(ctx: &mut ObjectContext<'_, '_>) {
                 below.extend([list.into(), index.into()]);
             }
             below.push("securityContext".into());
-            let holder = if is_own {
+            let parent = if is_own {
                 own
             } else {
                 ctx.node.get("securityContext")
             };
-            let has_user = holder.is_some_and(|it| it.get("runAsUser").is_some());
+            let has_user = parent.is_some_and(|it| it.get("runAsUser").is_some());
             below.push(
                 if has_user {
                     "runAsUser"

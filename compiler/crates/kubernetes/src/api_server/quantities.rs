@@ -7,7 +7,7 @@ use super::ObjectContext;
 use super::field_path::Step;
 use super::scalar::{ParsedValue, get_non_null, parse_value};
 use super::types::{ValueType, fields_of_type, is_custom_type};
-use gpuc_schema::quantity::thousandths;
+use gpuc_schema::quantity::{self, thousandths};
 
 /// The fields that are a quantity, and those that are maps of quantities.
 const QUANTITY_FIELDS: &[(&str, &str)] = &[
@@ -44,9 +44,6 @@ const SUFFIX_CORRECTIONS: &[(&str, &str)] = &[
     ("mib", "Mi"),
     ("gib", "Gi"),
     ("tib", "Ti"),
-    ("k", "k"),
-    ("g", "G"),
-    ("t", "T"),
     ("ki", "Ki"),
     ("mi", "Mi"),
     ("gi", "Gi"),
@@ -132,9 +129,10 @@ fn check_quantity(ctx: &mut ObjectContext<'_, '_>, below: Vec<Step>, value: &Nod
         return;
     }
     let meant = corrected_quantity(&text);
-    let help = match &meant {
-        Some(meant) => format!("write `{meant}`"),
-        None => format!(
+    let help = match (&meant, quantity::ambiguous(&text)) {
+        (Some(meant), _) => format!("write `{meant}`"),
+        (None, Some((binary, decimal))) => format!("write `{binary}` or `{decimal}`"),
+        (None, None) => format!(
             "write a number, with {} behind it or nothing",
             quoted_conjunction(SUGGESTED_SUFFIXES, "or")
         ),
@@ -248,5 +246,6 @@ mod tests {
         assert_eq!(meant("1GiB"), "1Gi");
         assert_eq!(meant("1,000"), "1000");
         assert_eq!(meant("lots"), "");
+        assert_eq!(meant("64K"), "");
     }
 }

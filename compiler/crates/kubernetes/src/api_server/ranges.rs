@@ -150,22 +150,22 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
     let class = ctx.node.get("metadata").and_then(|it| get_text(it, "name"));
     let is_system_class = name == "PriorityClass" && class.is_some_and(priority::is_system_class);
     let own = RANGES.iter().filter(|it| it.0 == name && !is_system_class);
-    let own = own.map(|(_, field, least, most)| (*field, *least, *most));
+    let own = own.map(|(_, field, min, max)| (*field, *min, *max));
     let of_custom = fields_of_type(name).iter().filter_map(|field| {
-        let (least, most) = (field.constraints.min, field.constraints.max);
-        let is_any = least.is_none() && most.is_none();
-        let (least, most) = (least.unwrap_or(i128::MIN), most.unwrap_or(MAX_INT32));
-        (!is_any).then_some((field.name, least, most))
+        let (min, max) = (field.constraints.min, field.constraints.max);
+        let is_any = min.is_none() && max.is_none();
+        let (min, max) = (min.unwrap_or(i128::MIN), max.unwrap_or(MAX_INT32));
+        (!is_any).then_some((field.name, min, max))
     });
-    for (field, least, most) in own.chain(of_custom) {
+    for (field, min, max) in own.chain(of_custom) {
         let Some(ParsedValue::Integer(number)) = get_non_null(ctx.node, field).map(parse_value)
         else {
             continue;
         };
         // Values that do not fit into the type are already reported.
-        let is_too_large = number > MAX_INT32 && most <= MAX_INT32;
-        if !(least..=most).contains(&number) && !is_too_large {
-            let (may_be, help) = describe_range(least, most, number);
+        let is_too_large = number > MAX_INT32 && max <= MAX_INT32;
+        if !(min..=max).contains(&number) && !is_too_large {
+            let (may_be, help) = describe_range(min, max, number);
             ctx.report(
                 [Step::from(field)],
                 |path| format!("`{path}` is {number}, but must be {may_be}"),
@@ -176,8 +176,8 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
     check_success_threshold(ctx);
 }
 
-fn describe_range(least: i128, most: i128, number: i128) -> (String, String) {
-    if most == MAX_FILE_MODE {
+fn describe_range(min: i128, max: i128, number: i128) -> (String, String) {
+    if max == MAX_FILE_MODE {
         // File modes are usually written in octal, but YAML 1.2 and JSON read digits without a prefix as decimal.
         let meant = i128::from_str_radix(&number.to_string(), 8).ok();
         let meant = meant.filter(|meant| (0..=MAX_FILE_MODE).contains(meant));
@@ -187,15 +187,15 @@ fn describe_range(least: i128, most: i128, number: i128) -> (String, String) {
         };
         return ("between 0 and 511".to_owned(), help);
     }
-    if most >= MAX_INT32 {
+    if max >= MAX_INT32 {
         return (
-            format!("{least} or more"),
-            format!("write {least} or more, or remove it"),
+            format!("{min} or more"),
+            format!("write {min} or more, or remove it"),
         );
     }
     (
-        format!("between {least} and {most}"),
-        format!("write a number between {least} and {most}"),
+        format!("between {min} and {max}"),
+        format!("write a number between {min} and {max}"),
     )
 }
 

@@ -20,17 +20,17 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
 
 /// Source: kubernetes `pkg/apis/autoscaling/validation/validation.go`, `validateHorizontalPodAutoscalerSpec`.
 fn check_replica_range(ctx: &mut ObjectContext<'_, '_>) {
-    let (least, most) = (
+    let (min, max) = (
         get_integer(ctx.node, "minReplicas"),
         get_integer(ctx.node, "maxReplicas"),
     );
-    if let Some((least, most)) = least.zip(most).filter(|(least, most)| least > most)
-        && most > 0
+    if let Some((min, max)) = min.zip(max).filter(|(min, max)| min > max)
+        && max > 0
     {
         ctx.report(
             [Step::from("maxReplicas")],
-            |path| format!("`{path}` is {most}, and `minReplicas` is {least}"),
-            format!("write {least} or more, or a lower `minReplicas`"),
+            |path| format!("`{path}` is {max}, and `minReplicas` is {min}"),
+            format!("write {min} or more, or a lower `minReplicas`"),
         );
     }
 }
@@ -136,8 +136,10 @@ fn check_disruption_budget(ctx: &mut ObjectContext<'_, '_>) {
     for key in BUDGET_FIELDS {
         let problem = match get_non_null(ctx.node, key).map(parse_value) {
             Some(ParsedValue::Integer(number)) if number < 0 => number.to_string(),
-            Some(ParsedValue::Text(share)) if parse_percent(share).is_none_or(|it| it > 100) => {
-                share.to_owned()
+            Some(ParsedValue::Text(percentage))
+                if parse_percent(percentage).is_none_or(|it| it > 100) =>
+            {
+                percentage.to_owned()
             }
             _ => continue,
         };

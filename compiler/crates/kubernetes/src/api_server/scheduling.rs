@@ -117,25 +117,25 @@ fn check_node_selector_terms(ctx: &mut ObjectContext<'_, '_>) {
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `ValidateNodeFieldSelectorRequirement`.
 fn check_match_fields(ctx: &mut ObjectContext<'_, '_>) {
     for (index, field) in indexed_items(ctx.node, "matchFields") {
-        let mut way = vec![Step::from("matchFields"), Step::from(index)];
+        let mut key_path = vec![Step::from("matchFields"), Step::from(index)];
         if let Some(key) = get_text(field, "key").filter(|key| *key != "metadata.name") {
-            way.push(Step::from("key"));
+            key_path.push(Step::from("key"));
             ctx.report(
-                way,
+                key_path,
                 |path| format!("`{path}` is `{key}`, but must be `metadata.name`"),
                 "write `metadata.name`, or use a label in `matchExpressions`",
             );
         } else if get_text(field, "operator").is_some_and(|it| !["In", "NotIn"].contains(&it)) {
-            way.push(Step::from("operator"));
+            key_path.push(Step::from("operator"));
             ctx.report(
-                way,
+                key_path,
                 |path| format!("`{path}` must be `In` or `NotIn`"),
                 "write `In` or `NotIn`",
             );
         } else if get_non_null(field, "values").is_some_and(|it| it.items().len() > 1) {
-            way.push(Step::from("values"));
+            key_path.push(Step::from("values"));
             ctx.report(
-                way,
+                key_path,
                 |path| format!("`{path}` has more than one value, but a node has one name"),
                 "write one name, and a separate term for each other name",
             );

@@ -95,15 +95,15 @@ struct PodSecurityCheck {
 }
 
 impl PodSecurityCheck {
-    fn add(&mut self, node: Option<&Node>, what: impl Into<String>) {
+    fn add(&mut self, node: Option<&Node>, violation: impl Into<String>) {
         let span = node.map(Node::span).filter(|span| span.is_written());
-        self.violations.push((span, what.into()));
+        self.violations.push((span, violation.into()));
     }
 
     /// Reports a required setting that is missing or different.
-    fn add_missing(&mut self, written: Option<&Node>, near: Option<&Node>, what: &str) {
+    fn add_missing(&mut self, written: Option<&Node>, near: Option<&Node>, violation: &str) {
         if written.is_some() || self.is_complete {
-            self.add(written.or(near), what);
+            self.add(written.or(near), violation);
         }
     }
 
@@ -221,8 +221,8 @@ impl PodSecurityCheck {
             let either = |path: &[&str]| own(path).or_else(|| of_pod(path));
             let escalates = own(&["allowPrivilegeEscalation"]);
             if escalates.is_none_or(|node| !is_or_may_be(node, ParsedValue::Bool(false))) {
-                let what = "does not set `allowPrivilegeEscalation: false`";
-                self.add_missing(escalates, context, what);
+                let violation = "does not set `allowPrivilegeEscalation: false`";
+                self.add_missing(escalates, context, violation);
             }
             let root = either(&["runAsNonRoot"]);
             if root.is_none_or(|node| !is_or_may_be(node, ParsedValue::Bool(true))) {

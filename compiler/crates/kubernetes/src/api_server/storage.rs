@@ -82,9 +82,9 @@ fn check_storage_request(ctx: &mut ObjectContext<'_, '_>) {
     };
     let is_open = resources.is_some_and(|it| !matches!(parse_value(it), ParsedValue::Mapping));
     if ctx.is_complete && storage.is_none() && !may_be_set_elsewhere && !is_open {
-        let way = [resources.map(|_| "resources"), requests.map(|_| "requests")];
+        let key_path = [resources.map(|_| "resources"), requests.map(|_| "requests")];
         ctx.report(
-            way.into_iter().flatten().map(Step::from),
+            key_path.into_iter().flatten().map(Step::from),
             |path| {
                 let path = path
                     .trim_end_matches(".requests")

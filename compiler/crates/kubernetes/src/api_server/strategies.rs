@@ -36,9 +36,9 @@ fn check_int_or_percent(ctx: &mut ObjectContext<'_, '_>) {
     for key in ROLLING_UPDATE_FIELDS {
         let problem = match get_non_null(ctx.node, key).map(parse_value) {
             Some(ParsedValue::Integer(number)) if number < 0 => number.to_string(),
-            Some(ParsedValue::Text(share)) => match parse_percent(share) {
-                None => share.to_owned(),
-                Some(part) if part > 100 && key == "maxUnavailable" => share.to_owned(),
+            Some(ParsedValue::Text(percentage)) => match parse_percent(percentage) {
+                None => percentage.to_owned(),
+                Some(percent) if percent > 100 && key == "maxUnavailable" => percentage.to_owned(),
                 Some(_) => continue,
             },
             _ => continue,
@@ -68,7 +68,7 @@ fn check_rolling_update_progress(ctx: &mut ObjectContext<'_, '_>) {
             "write 1 or more for one of the two",
         );
     }
-    let is_positive = |share: Option<i128>| share.is_some_and(|share| share > 0);
+    let is_positive = |amount: Option<i128>| amount.is_some_and(|amount| amount > 0);
     if is_daemon
         && is_positive(surge)
         && (is_positive(unavailable) || get_non_null(ctx.node, "maxUnavailable").is_none())
@@ -192,7 +192,7 @@ pub(super) fn check_selector_matches_template(ctx: &mut ObjectContext<'_, '_>) {
         );
         return;
     }
-    let (key, way) = match (mismatch, term) {
+    let (key, key_path) = match (mismatch, term) {
         (Some(entry), _) => (
             entry.key.clone(),
             vec!["matchLabels".into(), entry.key.as_str().into()],
@@ -207,7 +207,7 @@ pub(super) fn check_selector_matches_template(ctx: &mut ObjectContext<'_, '_>) {
         (None, None) => return,
     };
     ctx.report(
-        below(way),
+        below(key_path),
         |path| {
             let path = path.split_once(".match").map_or(path, |it| it.0);
             format!("`{path}` does not match the labels of its own pod template: `{key}`")

@@ -3,19 +3,12 @@
 mod defaulted;
 mod ranges;
 
-use gpuc_model::TEAM_LABEL;
-
 use super::CheckContext;
-use super::read::Object;
+use super::generated_objects::is_generated;
+use super::object::Object;
 
 pub(super) use defaulted::{EffectiveAmount, EffectiveResources};
 pub(super) use ranges::{LimitRangeItem, LimitRanges};
-
-/// Whether gpuc generated an object: the file of the cluster has the same values.
-pub(super) fn is_generated(object: &Object) -> bool {
-    let labels = object.root.get("metadata").and_then(|it| it.get("labels"));
-    labels.is_some_and(|it| it.get(TEAM_LABEL).is_some())
-}
 
 /// The objects of a kind that apply to an object: those of its namespace, or, if the namespace is not set, those of the
 /// same file. `None` if one of them is not certain: a kustomization changes it, or it is in two files, possibly for two

@@ -8,7 +8,7 @@ use gpuc_syntax::node::Node;
 use super::defaulted::{Amounts, EffectiveAmount, fill_missing, parse_amounts};
 use super::objects_in_namespace;
 use crate::CheckContext;
-use crate::read::Object;
+use crate::object::Object;
 
 /// An item of a LimitRange.
 #[derive(Debug, Default)]

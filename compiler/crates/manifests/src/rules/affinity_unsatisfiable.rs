@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-affinity-unsatisfiable",
         severity: Severity::Error,
         summary: "pods with required affinity to each other do not fit on one node",
-        checks: "Services whose pods have a required affinity to each other by `kubernetes.io/hostname`. A node of some pool
-must have the GPUs, CPU and memory of all `replicas` together.",
+        checks: "Whether a node of some pool has the GPUs, CPU and memory of all `replicas` of a service whose pods have a
+required affinity to each other by `kubernetes.io/hostname`.",
         reason: "The first pod determines the node. The last pods stay Pending indefinitely: `node(s) didn't match pod
 affinity rules`.",
         remedy: "Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the affinity.",
@@ -63,7 +63,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+        let Some((demand, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
@@ -71,15 +71,18 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             continue;
         }
         let together = multiply(&demand, count.pods);
-        let holding = verdicts
+        let fitting = evaluations
             .iter()
             .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
-        let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
-        let why = pools.iter().map(|pool| {
+        let pools: Vec<_> = fitting.map(|evaluation| evaluation.pool).collect();
+        let pool_reasons = pools.iter().map(|pool| {
             let mut reasons = check_pool(&together, ctx.cluster, pool).reasons.into_iter();
             Some((*pool, reasons.find(is_size)?))
         });
-        let Some(why) = why.collect::<Option<Vec<_>>>().filter(|it| !it.is_empty()) else {
+        let Some(reasons) = pool_reasons
+            .collect::<Option<Vec<_>>>()
+            .filter(|it| !it.is_empty())
+        else {
             continue;
         };
         let message = format!(
@@ -90,7 +93,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let span = count.span.unwrap_or(term.span);
         let mut builder = report.diagnostic(&RULE.code, span, message);
         builder = builder.label(term.span, "all of these pods must run on the same node");
-        for (pool, reason) in &why {
+        for (pool, reason) in &reasons {
             builder = builder.label(pool.name.span, format!("pool `{}` {reason}", pool.name));
         }
         let help = "lower `replicas`, or use `preferredDuringSchedulingIgnoredDuringExecution`";

@@ -7,8 +7,9 @@ use gpuc_model::scheduling::{Feasibility, ZONE, known_label_values};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use crate::pod_affinity::{HOSTNAME_LABEL, SelfSelectingTerm, self_selecting_term};
+use crate::pod_count::PodCount;
 use crate::scheduling::{evaluate_pools, selects_pool_nodes};
-use crate::services::{self, PodCount};
+use crate::services;
 use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -17,9 +18,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-anti-affinity-unsatisfiable",
         severity: Severity::Error,
         summary: "pods with required anti-affinity outnumber the nodes or zones that fit them",
-        checks: "Services whose pods have a required anti-affinity to each other by `kubernetes.io/hostname` or
-`topology.kubernetes.io/zone`. The pools that fit the pods must have at least as many nodes, at their
-maximum, or zones as there are `replicas`.",
+        checks: "Whether the pools that fit the pods of a service have at least as many nodes, at their maximum, or
+zones as there are `replicas`, if the pods have a required anti-affinity to each other by
+`kubernetes.io/hostname` or `topology.kubernetes.io/zone`.",
         reason: "The last pods stay Pending indefinitely: `node(s) didn't match pod anti-affinity rules`. A rolling update of
 a Deployment also waits for one more node.",
         remedy: "Run fewer pods, or use `preferredDuringSchedulingIgnoredDuringExecution` for the anti-affinity.",
@@ -68,17 +69,17 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some((count, term)) = services::configured_pods(pod).zip(own) else {
             continue;
         };
-        let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+        let Some((demand, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
         let is_any = !pod.requests_gpus() && !selects_pool_nodes(&demand);
         if is_any && !ctx.cluster.config.cloud.creates_cluster() {
             continue;
         }
-        let holding = verdicts
+        let fitting = evaluations
             .iter()
             .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
-        let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
+        let pools: Vec<_> = fitting.map(|evaluation| evaluation.pool).collect();
         match term.key {
             HOSTNAME_LABEL => check_nodes(pod, &count, &term, &pools, report),
             ZONE => check_zones(ctx, pod, &count, &term, &pools, report),

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::custom_resource_not_served;
 use crate::api_versions::{self, KindSuggestion};
-use crate::read::Object;
+use crate::object::Object;
 use crate::{CheckContext, Rule, installed_projects, text_edit};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,13 +13,13 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-api-not-served",
         severity: Severity::Error,
         summary: "the API version or the kind of an object is not served by Kubernetes",
-        checks: "The `apiVersion` of built-in Kubernetes kinds, among them Deployments, Jobs, CronJobs, Services,
-autoscalers, disruption budgets, policies, roles and classes. Their `kind` must have the correct capitals
-and must not be a plural.
+        checks: "Whether Kubernetes serves the `apiVersion` of built-in kinds, among them Deployments, Jobs, CronJobs,
+Services, autoscalers, disruption budgets, policies, roles and classes. Their `kind` must have the correct
+capitals and must not be a plural.
 
-The kinds of JobSet, LeaderWorkerSet, Kubeflow Trainer and Kueue, if gpuc installs their charts in the
-cluster, by the chart's version. Kinds of Ray, Kubeflow, Volcano, KServe and Spark with a name close to an
-existing one.",
+Whether the installed version of a chart serves the kinds of JobSet, LeaderWorkerSet, Kubeflow Trainer and
+Kueue, if gpuc installs that chart. Whether the name of a kind of Ray, Kubeflow, Volcano, KServe or Spark
+is close to that of an existing kind.",
         reason: "The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
 Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.",
         remedy: "Follow the help. `gpuc check --fix` changes the version where nothing else in the object has to change. gpuc

@@ -72,37 +72,47 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     }
     // Services whose minimum already does not fit are reported by other rules.
     let min = ServiceWorkloads::from_context(ctx);
-    let crowds = find_over_capacity(ctx.cluster, &min.loads).into_iter();
-    let mut known: Vec<_> = crowds.flat_map(|it| it.workloads).collect();
+    let over_capacities = find_over_capacity(ctx.cluster, &min.workloads).into_iter();
+    let mut known: Vec<_> = over_capacities.flat_map(|it| it.workloads).collect();
     let min = min.with_quota_pools(ctx.cluster);
-    let sums = ExceededByTeam::by_services(ctx.cluster, &min.loads);
+    let sums = ExceededByTeam::by_services(ctx.cluster, &min.workloads);
     known.extend(sums.iter().flat_map(ExceededByTeam::workload_indexes));
-    let alone = (0..min.loads.len()).filter(|it| {
-        let sums = ExceededByTeam::by_workload(ctx.cluster, &min.loads, *it);
+    let alone = (0..min.workloads.len()).filter(|it| {
+        let sums = ExceededByTeam::by_workload(ctx.cluster, &min.workloads, *it);
         !sums.is_empty()
     });
     known.extend(alone);
-    let known: Vec<_> = known.into_iter().map(|it| &min.loads[it].title).collect();
+    let known: Vec<_> = known
+        .into_iter()
+        .map(|it| &min.workloads[it].title)
+        .collect();
     for (scaler, max) in scalers {
         let services = ServiceWorkloads::with_max(ctx, scaler, max);
-        let mut loads = services.loads.iter();
-        let own = loads.position(|load| Some(load.span) == max.span);
-        let Some(own) = own.filter(|own| !known.contains(&&services.loads[*own].title)) else {
+        let mut workloads = services.workloads.iter();
+        let own = workloads.position(|workload| Some(workload.span) == max.span);
+        let Some(own) = own.filter(|own| !known.contains(&&services.workloads[*own].title)) else {
             continue;
         };
         let words = format!("the maximum of {}", scaler.title());
-        let crowds = find_over_capacity(ctx.cluster, &services.loads);
-        if let Some(crowd) = crowds.iter().find(|it| it.workloads.contains(&own)) {
-            let builder =
-                contention::over_capacity_diagnostic(crowd, &RULE.code, &services.loads, report);
+        let over_capacities = find_over_capacity(ctx.cluster, &services.workloads);
+        if let Some(over_capacity) = over_capacities
+            .iter()
+            .find(|it| it.workloads.contains(&own))
+        {
+            let builder = contention::over_capacity_diagnostic(
+                over_capacity,
+                &RULE.code,
+                &services.workloads,
+                report,
+            );
             builder.primary_label(words.clone()).emit();
         }
         let services = services.with_quota_pools(ctx.cluster);
-        let loads = &services.loads;
-        let sums = ExceededByTeam::by_services(ctx.cluster, loads).into_iter();
-        let mut sums = sums.chain(ExceededByTeam::by_workload(ctx.cluster, loads, own));
+        let workloads = &services.workloads;
+        let sums = ExceededByTeam::by_services(ctx.cluster, workloads).into_iter();
+        let mut sums = sums.chain(ExceededByTeam::by_workload(ctx.cluster, workloads, own));
         if let Some(sum) = sums.find(|sum| sum.workload_indexes().contains(&own)) {
-            sum.diagnostic(&RULE.code, loads, report)
+            sum.diagnostic(&RULE.code, workloads, report)
                 .primary_label(words)
                 .emit();
         }

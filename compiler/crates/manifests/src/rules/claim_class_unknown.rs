@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC4056",
         name: "manifest-claim-class-unknown",
         severity: Severity::Warning,
-        summary: "a PersistentVolumeClaim names an unknown StorageClass; a known one has nearly that name",
+        summary: "a PersistentVolumeClaim names an unknown StorageClass with nearly the name of a known one",
         checks: "Whether the `storageClassName` of a PersistentVolumeClaim, or of a claim in a template, is one of the file's
 `storage.classes`, of the cloud's default classes or of the manifests. gpuc reports only names close to a
 known class: a class with another name may have been created separately.",
@@ -72,8 +72,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     {
         let mut named = Vec::new();
         collect_class_names(&object.root, &mut named);
-        for place in named {
-            let Some(name) = place.text().filter(|it| !it.contains(['$', '{'])) else {
+        for node in named {
+            let Some(name) = node.text().filter(|it| !it.contains(['$', '{'])) else {
                 continue;
             };
             let is_known = known.iter().any(|it| it.0 == name) || volumes.contains(&name);
@@ -82,7 +82,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 continue;
             };
             let message = format!("{}: unknown StorageClass `{name}`", object.title());
-            let mut builder = report.diagnostic(&RULE.code, place.span(), message);
+            let mut builder = report.diagnostic(&RULE.code, node.span(), message);
             if let Some((_, span)) = known.iter().find(|it| it.0 == closest) {
                 builder = builder.label(*span, "a class with a similar name");
             }
@@ -92,7 +92,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 continue;
             }
             let builder = builder.help(format!("did you mean `{closest}`?"));
-            match text_edit::replace_value(ctx.sources, place, closest) {
+            match text_edit::replace_value(ctx.sources, node, closest) {
                 Some(edit) => builder.fix(vec![edit]).emit(),
                 None => builder.emit(),
             };

@@ -101,30 +101,35 @@ fn check_node_capacity(
         claims: vec![claim.clone()],
         ..Demand::default()
     };
-    let verdicts = check_pools(&demand, ctx.cluster);
-    let too_many = verdicts.iter().filter_map(|verdict| {
-        let mut reasons = verdict.reasons.iter();
-        let is_too_many = |why: &MisfitCause| matches!(why, MisfitCause::TooManyDevices { .. });
-        Some((verdict, reasons.find(|reason| is_too_many(&reason.cause))?))
+    let evaluations = check_pools(&demand, ctx.cluster);
+    let too_many = evaluations.iter().filter_map(|evaluation| {
+        let mut reasons = evaluation.reasons.iter();
+        let is_too_many = |cause: &MisfitCause| matches!(cause, MisfitCause::TooManyDevices { .. });
+        Some((
+            evaluation,
+            reasons.find(|reason| is_too_many(&reason.cause))?,
+        ))
     });
     let too_many: Vec<_> = too_many.collect();
-    let mut answers = verdicts
+    let mut feasibilities = evaluations
         .iter()
         .map(gpuc_model::scheduling::PoolFeasibility::feasibility);
-    if too_many.is_empty() || answers.any(|answer| answer != Feasibility::DoesNotFit) {
+    if too_many.is_empty()
+        || feasibilities.any(|feasibility| feasibility != Feasibility::DoesNotFit)
+    {
         return;
     }
     let message = format!(
-        "{} requests {} devices of `{}`, more than any node has",
+        "{} requests {} of `{}`, more than any node has",
         object.title(),
-        claim.count,
+        gpuc_syntax::diag::phrases::pluralize(claim.count, "device"),
         claim.class
     );
     let mut builder = report.diagnostic(&RULE.code, claim.span, message);
-    for (verdict, reason) in too_many {
+    for (evaluation, reason) in too_many {
         builder = builder.label(
             reason.pool_span,
-            format!("pool `{}` {reason}", verdict.pool.name),
+            format!("pool `{}` {reason}", evaluation.pool.name),
         );
     }
     builder

@@ -76,7 +76,7 @@ fn check_container(
     let resources = container.resources().map(|entry| &entry.value);
     let used = resources.and_then(|it| it.get("claims"));
     for used in used.map_or(&[][..], Node::items) {
-        let Some((request, asked)) = used.get("request").and_then(|it| Some((it, it.text()?)))
+        let Some((request, requested)) = used.get("request").and_then(|it| Some((it, it.text()?)))
         else {
             continue;
         };
@@ -94,12 +94,12 @@ fn check_container(
             continue;
         };
         // An alternative is addressed as `request/alternative`.
-        let first = asked.split('/').next().unwrap_or_default();
-        if names.is_empty() || names.contains(&first) || asked.contains(['{', '$']) {
+        let first = requested.split('/').next().unwrap_or_default();
+        if names.is_empty() || names.contains(&first) || requested.contains(['{', '$']) {
             continue;
         }
         let message = format!(
-            "container `{}` uses the unknown request `{asked}` of {}",
+            "container `{}` uses the unknown request `{requested}` of {}",
             container.name(),
             object.title()
         );
@@ -109,7 +109,7 @@ fn check_container(
             None => builder,
         };
         let only = names.first().filter(|_| names.len() == 1).copied();
-        let meant = only.or_else(|| phrases::closest_match(asked, names.iter().copied()));
+        let meant = only.or_else(|| phrases::closest_match(requested, names.iter().copied()));
         let Some(meant) = meant else {
             builder
                 .help(format!(

@@ -81,8 +81,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 
 /// Whether a `ComputeDomain` creates a template with this name.
 fn is_domain_template(ctx: &CheckContext<'_>, pod: &Pod<'_>, name: &str) -> bool {
-    let mut made = compute_domain_templates(ctx.objects);
-    made.any(|(own, domain)| own == name && may_share_namespace(domain, pod.object))
+    let mut templates = compute_domain_templates(ctx.objects);
+    templates.any(|(own, domain)| own == name && may_share_namespace(domain, pod.object))
 }
 
 fn report_unknown(

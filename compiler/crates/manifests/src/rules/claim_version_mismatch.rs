@@ -93,7 +93,7 @@ fn check_object(ctx: &CheckContext<'_>, object: &Object, report: &mut Report) {
         }
     };
     for request in request_nodes(object).unwrap_or_default() {
-        let Some((entry, place)) = misplaced(request) else {
+        let Some((entry, destination)) = misplaced(request) else {
             continue;
         };
         let message = format!(
@@ -103,9 +103,9 @@ fn check_object(ctx: &CheckContext<'_>, object: &Object, report: &mut Report) {
         let builder = report.diagnostic(&RULE.code, entry.key_span, message);
         let help = match entry.key.as_str() {
             "exactly" => format!(
-                "move the fields below `exactly` {place}, or write `apiVersion: resource.k8s.io/v1`"
+                "move the fields below `exactly` {destination}, or write `apiVersion: resource.k8s.io/v1`"
             ),
-            _ => format!("move it {place}: `exactly: {{deviceClassName: …}}`"),
+            _ => format!("move it {destination}: `exactly: {{deviceClassName: …}}`"),
         };
         let builder = builder.help(help);
         // No edit if `exactly` exists already: the result could have duplicate keys.

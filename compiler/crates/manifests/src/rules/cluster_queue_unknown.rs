@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-cluster-queue-unknown",
         severity: Severity::Warning,
         summary: "a LocalQueue refers to an unknown ClusterQueue",
-        checks: "With `queueing: kueue`, whether the `clusterQueue` of a LocalQueue is the name of a team, for which gpuc
-creates a ClusterQueue, or a ClusterQueue among the manifests.",
+        checks: "Whether the `clusterQueue` of a LocalQueue is the name of a team, for which gpuc creates a ClusterQueue,
+or a ClusterQueue among the manifests. The check applies with `queueing: kueue`.",
         reason: "Kueue keeps the jobs of such a LocalQueue suspended until the ClusterQueue exists.",
         remedy: "Write the name of a team. If the ClusterQueue is created elsewhere, write `allow:
 [manifest-cluster-queue-unknown]`.",

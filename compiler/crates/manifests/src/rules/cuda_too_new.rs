@@ -50,8 +50,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let UnschedulableCause::Cuda(index) = unplaced.cause else {
             continue;
         };
-        let verdict = &unplaced.verdicts[index];
-        let Some(reason) = obstacles(verdict).next() else {
+        let evaluation = &unplaced.evaluations[index];
+        let Some(reason) = obstacles(evaluation).next() else {
             continue;
         };
         let pod = &ctx.pods[unplaced.pod];
@@ -60,9 +60,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             pod.title()
         );
         let help = match &reason.cause {
-            MisfitCause::Driver { needed, .. } => format!(
-                "use an image with an older CUDA version, or set `driverVersion: \"{needed}\"` or later in pool `{}`",
-                verdict.pool.name
+            MisfitCause::Driver { min_branch, .. } => format!(
+                "use an image with an older CUDA version, or set `driverVersion: \"{min_branch}\"` or later in pool `{}`",
+                evaluation.pool.name
             ),
             _ => "use an image with an older CUDA version".to_owned(),
         };
@@ -70,7 +70,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         builder
             .label(
                 reason.pool_span,
-                format!("pool `{}` {reason}", verdict.pool.name),
+                format!("pool `{}` {reason}", evaluation.pool.name),
             )
             .help(help)
             .emit();

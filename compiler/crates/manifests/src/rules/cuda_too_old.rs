@@ -58,10 +58,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let (Some(image), Some(cuda)) = (image, cuda) else {
                 continue;
             };
-            let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+            let Some((_, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
                 continue;
             };
-            let pools = verdicts
+            let pools = evaluations
                 .iter()
                 .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
             let required: Option<Vec<_>> = pools.map(|it| required_cuda(it.pool, cuda)).collect();
@@ -90,6 +90,6 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 fn required_cuda(pool: &Pool, cuda: Cuda) -> Option<(&Pool, &PoolGpus, (u8, u8))> {
     let gpus = pool.gpus.get()?.as_ref()?;
     let first = first_cuda_for(gpus.model.compute_capability)?;
-    let has = (cuda.major, cuda.minor?);
-    (has < first).then_some((pool, gpus, first))
+    let image_cuda = (cuda.major, cuda.minor?);
+    (image_cuda < first).then_some((pool, gpus, first))
 }

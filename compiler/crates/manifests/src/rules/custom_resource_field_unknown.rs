@@ -11,9 +11,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-custom-resource-field-unknown",
         severity: Severity::Warning,
         summary: "a custom resource has an unknown field or an unknown value",
-        checks: "JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues, flavors and classes,
-and Volcano jobs and queues. The definition of each kind, in the version that the message names, must have
-each field, and each value where it lists the allowed ones.
+        checks: "Whether the definition of a custom resource, in the version that the message names, has each field, and each
+value where it lists the allowed ones. The check covers JobSets, LeaderWorkerSets, Kubeflow TrainJobs,
+runtimes and PyTorchJobs, Kueue queues, flavors and classes, and Volcano jobs and queues.
 
 gpuc uses the version whose chart it installs. If gpuc installs the project in this cluster,
 `manifest-custom-resource-invalid` reports it as an error. Objects of API versions that this version does not

@@ -11,9 +11,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-custom-resource-invalid",
         severity: Severity::Error,
         summary: "a custom resource does not conform to its installed CustomResourceDefinition",
-        checks: "The same as `manifest-custom-resource-field-unknown` and `manifest-custom-resource-rule-violated`, for kinds
-whose project gpuc installs in this cluster: JobSet, LeaderWorkerSet, Kubeflow Trainer and Kueue. gpuc uses
-the definition of the pinned chart.",
+        checks: "Whether custom resources pass `manifest-custom-resource-field-unknown` and
+`manifest-custom-resource-rule-violated`, for kinds whose project gpuc installs in this cluster: JobSet,
+LeaderWorkerSet, Kubeflow Trainer and Kueue. gpuc uses the definition of the pinned chart.",
         reason: "`kubectl apply` and Flux reject a field that the definition does not have: `unknown field`. A value that the
 definition does not list, or a violation of one of its rules, is rejected however the object is applied.",
         remedy: "Follow the help; `gpuc check --fix` applies it where the intended value is certain enough.",

@@ -12,10 +12,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-custom-resource-not-served",
         severity: Severity::Warning,
         summary: "the CustomResourceDefinition of an object does not serve its API version",
-        checks: "The `apiVersion` of JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs, Kueue queues,
-flavors and classes, and Volcano jobs and queues. The definition of the kind, in the version that the
-message names, must serve it. If gpuc installs the project in this cluster, `manifest-api-not-served`
-reports it as an error.",
+        checks: "Whether the definition of a custom resource, in the version that the message names, serves its
+`apiVersion`. The check covers JobSets, LeaderWorkerSets, Kubeflow TrainJobs, runtimes and PyTorchJobs,
+Kueue queues, flavors and classes, and Volcano jobs and queues. If gpuc installs the project in this
+cluster, `manifest-api-not-served` reports it as an error.",
         reason: "The API server rejects the object: `no matches for kind \"PyTorchJob\" in version \"kubeflow.org/v1beta2\"`.
 gpuc does not check the rest of the object against the definition.",
         remedy: "Follow the help. If the cluster has another version of the project that serves it, write `allow:

@@ -11,9 +11,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-custom-resource-rule-violated",
         severity: Severity::Warning,
         summary: "a custom resource violates a validation rule of its CustomResourceDefinition",
-        checks: "JobSets, Kubeflow TrainJobs and runtimes, and Kueue queues, flavors and topologies. gpuc evaluates the
-validation rules of each definition for a new object with the defaults that the API server sets. Rules about
-later updates are not evaluated.
+        checks: "Whether JobSets, Kubeflow TrainJobs and runtimes, and Kueue queues, flavors and topologies pass the
+validation rules of their definitions. gpuc evaluates these rules for a new object with the defaults that
+the API server sets. Rules about later updates are not evaluated.
 
 gpuc uses the definition in the version that the message names, whose chart gpuc installs; the message is
 the definition's own. If gpuc installs the project in this cluster, `manifest-custom-resource-invalid`

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-daemonset-unschedulable",
         severity: Severity::Warning,
         summary: "a DaemonSet requests GPUs on nodes that do not advertise them",
-        checks: "DaemonSets that request a GPU resource that some pools advertise. gpuc reports those that also select and
-tolerate nodes of pools that do not advertise the resource.",
+        checks: "Whether a DaemonSet that requests a GPU resource of some pools also selects and tolerates nodes of pools
+that do not advertise the resource.",
         reason: "One pod stays Pending for each of those nodes. On every other node, the pod occupies a GPU that workloads
 cannot use.",
         remedy: "Select only nodes of the pools that advertise the resource, or do not request a GPU.",
@@ -66,14 +66,14 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some(gpus) = pod.containers.iter().find_map(Container::gpu_request) else {
             continue;
         };
-        let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+        let Some((_, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
-        let fitting = verdicts
+        let fitting = evaluations
             .iter()
             .filter(|it| it.feasibility() == Feasibility::Fits);
         let with: Vec<_> = fitting.map(|it| it.pool.name.as_str()).collect();
-        let without: Vec<_> = verdicts
+        let without: Vec<_> = evaluations
             .iter()
             .filter(|it| lacks_only_resource(it))
             .map(|it| it.pool)
@@ -108,9 +108,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 }
 
 /// Whether the missing resource is the only reason why the pod does not fit the pool.
-fn lacks_only_resource(verdict: &PoolFeasibility<'_>) -> bool {
-    let is_missing = |why: &MisfitCause| matches!(why, MisfitCause::NotAdvertised { .. });
-    let mut reasons = verdict.reasons.iter();
+fn lacks_only_resource(evaluation: &PoolFeasibility<'_>) -> bool {
+    let is_missing = |cause: &MisfitCause| matches!(cause, MisfitCause::NotAdvertised { .. });
+    let mut reasons = evaluation.reasons.iter();
     let is_some = reasons.clone().any(|reason| is_missing(&reason.cause));
     is_some && reasons.all(|reason| is_missing(&reason.cause))
 }

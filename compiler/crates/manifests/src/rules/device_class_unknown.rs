@@ -89,9 +89,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let has_known_domain = class.ends_with(".gpuc.dev") || class.ends_with(NVIDIA_DOMAIN);
             // The name of an extended resource is never a DeviceClass.
             let is_wrong = COMMON_NAMES.contains(&class) || class.starts_with("nvidia.com");
-            let is_misspelt = ["nvid", "gpuc"].iter().any(|part| class.contains(part));
+            let is_misspelled = ["nvid", "gpuc"].iter().any(|part| class.contains(part));
             let closest = phrases::closest_match(class, known.iter().copied());
-            let closest = closest.filter(|_| is_misspelt && !class.ends_with(".gpuc.dev"));
+            let closest = closest.filter(|_| is_misspelled && !class.ends_with(".gpuc.dev"));
             let exists = known.contains(&class) || own.contains(&class);
             if exists || !(has_known_domain || is_wrong || closest.is_some()) {
                 continue;

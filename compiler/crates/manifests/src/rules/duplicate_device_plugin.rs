@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC4092",
         name: "manifest-duplicate-device-plugin",
         severity: Severity::Error,
-        summary: "a second device plugin for GPUs that another component already advertises",
+        summary: "a second device plugin advertises GPUs that another component advertises",
         checks: "Whether a DaemonSet with NVIDIA's device plugin runs on nodes whose GPUs a component of the cluster file
 already advertises: gpuc-runtime, NVIDIA's chart, the GPU Operator or the cloud.",
         reason: "Both register the same GPUs with the kubelet. If the resource name is the same, the later plugin replaces
@@ -60,12 +60,14 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some(container) = plugin_container(pod) else {
             continue;
         };
-        let Some((_, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+        let Some((_, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
             continue;
         };
-        let mut advertising = verdicts.iter().filter(|verdict| {
-            let may_be_same = is_generated_by_chart(pod) && is_advertised_by_chart(verdict.pool);
-            verdict.pool.has_gpus() && verdict.feasibility() == Feasibility::Fits && !may_be_same
+        let mut advertising = evaluations.iter().filter(|evaluation| {
+            let may_be_same = is_generated_by_chart(pod) && is_advertised_by_chart(evaluation.pool);
+            evaluation.pool.has_gpus()
+                && evaluation.feasibility() == Feasibility::Fits
+                && !may_be_same
         });
         let Some(first) = advertising.next() else {
             continue;

@@ -4,7 +4,8 @@ use gpuc_model::scheduling::contention::{self, ExceededByTeam};
 use gpuc_model::scheduling::{RunningWorkload, find_over_capacity};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::gang_scheduling::{gang_workloads, split_into_single_pods};
+use crate::gang_scheduling::gang_workloads;
+use crate::running_workloads::split_into_single_pods;
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-gang-too-large",
         severity: Severity::Error,
         summary: "the pods of a job that must start together exceed the capacity of the pools or the team's quota",
-        checks: "All pods together of a TrainJob, a RayJob, a Kubeflow training operator job or a Volcano job, and, in
-queues, of a JobSet. They must fit in the pools at their maximum number of nodes and in the team's quota.
+        checks: "Whether all pods together of a TrainJob, a RayJob, a Kubeflow training operator job or a Volcano job,
+and, in queues, of a JobSet, fit in the pools at their maximum number of nodes and in the team's quota.
 
 Jobs that can run with fewer pods, by an `elasticPolicy` or `minAvailable`, and jobs whose pods run one
 after the other are not checked.",
@@ -47,25 +48,25 @@ spec:
 };
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
-    for load in gang_workloads(ctx, true) {
-        check_gang(ctx, load, &RULE.code, report);
+    for workload in gang_workloads(ctx, true) {
+        check_gang(ctx, workload, &RULE.code, report);
     }
 }
 
 /// Reports a job whose pods do not fit together although each of them fits alone.
 pub(super) fn check_gang<'s>(
     ctx: &CheckContext<'s>,
-    load: RunningWorkload<'s>,
+    workload: RunningWorkload<'s>,
     code: &'static Code,
     report: &mut Report,
 ) {
-    let single_pods = split_into_single_pods(&load);
-    let gang = [load];
+    let single_pods = split_into_single_pods(&workload);
+    let gang = [workload];
     // A single pod that does not fit is reported by other rules.
     let mut each = single_pods.iter().map(std::slice::from_ref);
     if each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
-        for crowd in find_over_capacity(ctx.cluster, &gang) {
-            contention::over_capacity_diagnostic(&crowd, code, &gang, report).emit();
+        for over_capacity in find_over_capacity(ctx.cluster, &gang) {
+            contention::over_capacity_diagnostic(&over_capacity, code, &gang, report).emit();
         }
     }
     let mut each = single_pods.iter().map(std::slice::from_ref);

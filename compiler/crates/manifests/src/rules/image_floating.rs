@@ -50,18 +50,18 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             continue;
         };
         let text = node.text().unwrap_or_default();
-        let Ok(parts) = parse_image(text) else {
+        let Ok(image) = parse_image(text) else {
             continue;
         };
         let is_gone = gpuc_model::scheduling::find_nonexistent(text).is_some();
-        let Some(what) = floating_tag_problem(&parts).filter(|_| !is_gone) else {
+        let Some(problem) = floating_tag_problem(&image).filter(|_| !is_gone) else {
             continue;
         };
-        let builder = report.diagnostic(&RULE.code, node.span(), format!("`{text}` {what}"));
+        let builder = report.diagnostic(&RULE.code, node.span(), format!("`{text}` {problem}"));
         builder
             .help(format!(
                 "write a tag that does not change, or the digest of the image: `{}@sha256:…`",
-                parts.name
+                image.name
             ))
             .emit();
     }

@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC4051",
         name: "manifest-image-invalid",
         severity: Severity::Error,
-        summary: "invalid image name",
+        summary: "an image name is invalid",
         checks: "Whether the image of each container is a valid image name: a registry, a repository in lower case, a tag, a
 digest. Values that contain template placeholders are not checked.",
         reason: "The API server accepts the pod, but no node can pull the image: `InvalidImageName`. The pod occupies its

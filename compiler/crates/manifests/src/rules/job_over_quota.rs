@@ -2,13 +2,10 @@
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::quota_exceeded::{self, ExcessKind};
+use super::quota_exceeded::{self, Excess, ExcessKind};
 use super::{gang_too_large, resource_quota_exceeded};
 use crate::gang_scheduling::gang_workloads;
 use crate::{CheckContext, Rule};
-
-/// The help of the diagnostic.
-pub(super) const HELP: &str = "lower `parallelism`, or raise the quota of the team";
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -63,9 +60,13 @@ spec:
 };
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
-    quota_exceeded::check(ctx, ExcessKind::Sequential, report);
-    resource_quota_exceeded::check(ctx, ExcessKind::Sequential, report);
-    for load in gang_workloads(ctx, false) {
-        gang_too_large::check_gang(ctx, load, &RULE.code, report);
+    let excess = Excess {
+        kind: ExcessKind::Sequential,
+        code: &RULE.code,
+    };
+    quota_exceeded::check(ctx, excess, report);
+    resource_quota_exceeded::check(ctx, excess, report);
+    for workload in gang_workloads(ctx, false) {
+        gang_too_large::check_gang(ctx, workload, &RULE.code, report);
     }
 }

@@ -62,8 +62,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             {
                 // The API server defaults `default` to the `max` of containers.
                 let is_container = item.get("type").and_then(Node::text) == Some("Container");
-                let most = list("max").iter().filter(|_| is_container);
-                let mut limits = list("default").iter().chain(most);
+                let max = list("max").iter().filter(|_| is_container);
+                let mut limits = list("default").iter().chain(max);
                 let Some(limit) = limits.find(|it| it.key == request.key) else {
                     continue;
                 };

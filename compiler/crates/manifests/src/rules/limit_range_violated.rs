@@ -6,7 +6,7 @@ use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
 use crate::namespace_limits::{EffectiveAmount, EffectiveResources, LimitRangeItem, LimitRanges};
-use crate::read::Object;
+use crate::object::Object;
 use crate::{CheckContext, Pod, Rule, volumes};
 
 pub(super) static RULE: Rule = Rule {
@@ -181,9 +181,9 @@ fn violations<'s>(
     for (name, max) in &item.max {
         let (request, limit) = own(name);
         let exceeds = |it: &&EffectiveAmount| it.amount > max.amount;
-        let excess = limit.filter(exceeds).or_else(|| request.filter(exceeds));
-        if limit.is_none() || excess.is_some() {
-            add(name, excess, max, Constraint::Max);
+        let exceeding = limit.filter(exceeds).or_else(|| request.filter(exceeds));
+        if limit.is_none() || exceeding.is_some() {
+            add(name, exceeding, max, Constraint::Max);
         }
     }
     for (name, ratio) in &item.ratio {
@@ -258,15 +258,15 @@ impl RangeViolation<'_> {
 
 /// An amount of a resource as a phrase.
 pub(super) fn format_amount(name: &str, thousandths: u64) -> String {
-    let whole = thousandths.div_ceil(1000);
+    let rounded_up = thousandths.div_ceil(1000);
     match name {
         "cpu" => QuotaResource::Cpu.format_amount(thousandths),
-        "memory" => QuotaResource::Memory.format_amount(whole),
-        "storage" => QuotaResource::Storage.format_amount(whole),
+        "memory" => QuotaResource::Memory.format_amount(rounded_up),
+        "storage" => QuotaResource::Storage.format_amount(rounded_up),
         "ephemeral-storage" => format!(
             "{} of ephemeral storage",
-            gpuc_model::scheduling::gib(whole)
+            gpuc_model::scheduling::gib(rounded_up)
         ),
-        name => QuotaResource::Device(name.to_owned()).format_amount(whole),
+        name => QuotaResource::Device(name.to_owned()).format_amount(rounded_up),
     }
 }

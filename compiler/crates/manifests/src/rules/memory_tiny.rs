@@ -75,7 +75,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 .and_then(|meant| text_edit::replace_text(ctx.sources, &entry.value, meant));
             let builder = match mebi {
                 Some(meant) => builder.help(format!("write `{meant}`")),
-                None => builder.help(format!("write a unit: `{text}Mi` or `{text}Gi`")),
+                None => {
+                    let number = text.trim_end_matches(char::is_alphabetic);
+                    builder.help(format!("write `{number}Mi` or `{number}Gi`"))
+                }
             };
             match edit {
                 Some(edit) => builder.fix(vec![edit]).emit(),

@@ -1,28 +1,7 @@
 //! The rules for manifests, one file each.
 
-/// An example with ResourceClaims: a manifest for a cluster whose pool allocates GPUs through DRA.
-macro_rules! claims_example {
-    ($manifest:literal) => {
-        concat!(
-            r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - {name: cpu, hosts: [node-1], nodes: {count: 1}}
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [node-2]
-    nodes: {count: 1}
-    taints: [{key: nvidia.com/gpu, value: present, effect: NoSchedule}]
---- # manifest.yaml
-"#,
-            $manifest
-        )
-    };
-}
+#[macro_use]
+mod claims_example;
 
 mod affinity_unsatisfiable;
 mod allow_unknown;
@@ -72,7 +51,7 @@ mod pool_quota_exceeded;
 mod priority_unknown;
 mod privileged;
 mod queue_missing;
-mod queue_misspelt;
+mod queue_misspelled;
 mod queue_of_other_team;
 mod queue_refused;
 mod queue_unknown;
@@ -210,7 +189,7 @@ pub static RULES: &[&Rule] = &[
     &topology_unknown::RULE,
     &scheduler_unknown::RULE,
     &custom_resource_invalid::RULE,
-    &queue_misspelt::RULE,
+    &queue_misspelled::RULE,
     &trainjob_toleration_missing::RULE,
     &job_over_quota::RULE,
     &pool_quota_exceeded::RULE,

@@ -50,8 +50,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let UnschedulableCause::SeveralReplicas(index) = unplaced.cause else {
             continue;
         };
-        let verdict = &unplaced.verdicts[index];
-        let Some(reason) = obstacles(verdict).next() else {
+        let evaluation = &unplaced.evaluations[index];
+        let Some(reason) = obstacles(evaluation).next() else {
             continue;
         };
         let pod = &ctx.pods[unplaced.pod];
@@ -60,7 +60,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         builder
             .label(
                 reason.pool_span,
-                format!("pool `{}` {reason}", verdict.pool.name),
+                format!("pool `{}` {reason}", evaluation.pool.name),
             )
             .help("request one")
             .emit();

@@ -55,9 +55,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let pod = &ctx.pods[unplaced.pod];
         let message = format!("no pool fits {}", pod.title());
         let mut builder = report.diagnostic(&RULE.code, unplaced.span(&ctx.pods), message);
-        for verdict in &unplaced.verdicts {
-            if let Some(line) = explain_pool(verdict) {
-                builder = builder.label(verdict.pool.name.span, line);
+        for evaluation in &unplaced.evaluations {
+            if let Some(line) = explain_pool(evaluation) {
+                builder = builder.label(evaluation.pool.name.span, line);
             }
         }
         let closest = unplaced.closest_pool();

@@ -16,10 +16,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-pod-security-violated",
         severity: Severity::Error,
         summary: "the Pod Security Standard of a team's namespace rejects a pod",
-        checks: "Every pod in a namespace of a team against the Pod Security Standard that the team's `podSecurity` selects.
-`baseline` forbids host namespaces, `hostPath` volumes, host ports, privileged containers, additional
-capabilities and unsafe sysctls. `restricted` also requires that containers run as non-root and drop all
-capabilities.
+        checks: "Whether every pod in a namespace of a team meets the Pod Security Standard that the team's `podSecurity`
+selects. `baseline` forbids host namespaces, `hostPath` volumes, host ports, privileged containers,
+additional capabilities and unsafe sysctls. `restricted` also requires that containers run as non-root and
+drop all capabilities.
 
 For an object that its operator completes, such as a KServe InferenceService, gpuc checks only the fields
 that are set.",

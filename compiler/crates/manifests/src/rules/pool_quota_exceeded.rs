@@ -5,7 +5,7 @@ use gpuc_model::scheduling::{QuotaResource, find_unschedulable};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::quota_exceeded::quota_limit;
-use crate::pod_sets::queued_workloads;
+use crate::queued_workloads::queued_workloads;
 use crate::{CheckContext, Rule, gang_scheduling};
 
 pub(super) static RULE: Rule = Rule {
@@ -14,9 +14,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-pool-quota-exceeded",
         severity: Severity::Error,
         summary: "pods that start together exceed the team's quota in every single pool",
-        checks: "With `queueing: kueue`, the pods of an object in a team's namespace that start together, such as those of a
-Job, of a StatefulSet or of a Ray worker group. Kueue assigns all of them GPUs of one pool. They must fit in
-the team's `limit` for one of the pools, including at most the quota that other teams lend.
+        checks: "Whether the pods of an object that start together fit in the team's `limit` for one of the pools, including
+at most the quota that other teams lend. Such pods are those of a Job, of a StatefulSet or of a Ray worker
+group. Kueue assigns all of them GPUs of one pool. The check applies in the namespaces of teams, with
+`queueing: kueue`.
 
 Pods of a Deployment start one by one. A Job with `kueue.x-k8s.io/job-min-parallelism` counts with that
 number of pods.",
@@ -56,16 +57,18 @@ spec:
 };
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
-    for (pod, load) in queued_workloads(ctx) {
-        let team = load.team.and_then(|name| ctx.cluster.team(name));
-        let Some(stuck) = team.and_then(|team| find_unschedulable(ctx.cluster, team, &load)) else {
+    for (pod, workload) in queued_workloads(ctx) {
+        let team = workload.team.and_then(|name| ctx.cluster.team(name));
+        let Some(unschedulable) =
+            team.and_then(|team| find_unschedulable(ctx.cluster, team, &workload))
+        else {
             continue;
         };
         // A request that exceeds all pools together is reported by other rules.
-        let resource = QuotaResource::Device(stuck.resource.clone());
-        let limit = quota_limit(ctx, pod, &stuck.resource);
+        let resource = QuotaResource::Device(unschedulable.resource.clone());
+        let limit = quota_limit(ctx, pod, &unschedulable.resource);
         let Some((limit, _)) = limit else { continue };
-        let gang = [load];
+        let gang = [workload];
         let is_reported = match gang_scheduling::gang_pods(ctx.cluster, pod) {
             Some(_) => !ExceededByTeam::by_workload(ctx.cluster, &gang, 0).is_empty(),
             None => gang[0].requested(&resource) > limit,
@@ -73,7 +76,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         if is_reported {
             continue;
         }
-        let [load] = gang;
-        contention::unschedulable_diagnostic(&stuck, &load, &RULE.code, report).emit();
+        let [workload] = gang;
+        contention::unschedulable_diagnostic(&unschedulable, &workload, &RULE.code, report).emit();
     }
 }

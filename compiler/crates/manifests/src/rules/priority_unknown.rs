@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a pod names an unknown PriorityClass",
         checks: "Whether each `priorityClassName` is one of the file's `priorities`, a PriorityClass among the manifests, or
 a built-in class such as those that start with `system-`. If neither the file nor the manifests define a
-class, names are not checked. With `queueing: kueue`, the same for the label
-`kueue.x-k8s.io/priority-class`, whose classes are also named after `priorities`.",
+class, names are not checked. With `queueing: kueue`, gpuc checks the label `kueue.x-k8s.io/priority-class`
+in the same way: its classes are also named after `priorities`.",
         reason: "The API server rejects pods with an unknown PriorityClass: `no PriorityClass with name … was found`. A job
 with an unknown WorkloadPriorityClass stays suspended. The usual cause is a typo.",
         remedy: "Write a name from the file. If the class is created elsewhere, name the finding in `allow`.",

@@ -13,9 +13,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-queue-missing",
         severity: Severity::Warning,
         summary: "a pod uses GPUs without waiting in a queue",
-        checks: "With `queueing: kueue`, whether an object with GPUs names a queue in the label `kueue.x-k8s.io/queue-name`,
-or is in the namespace of a team, whose queue admits objects without the label. DaemonSets, manifests
-without a namespace and the objects that gpuc generates for a `cudaTest` are not checked.",
+        checks: "Whether an object with GPUs names a queue in the label `kueue.x-k8s.io/queue-name`, or is in the namespace
+of a team, whose queue admits objects without the label. The check applies with `queueing: kueue`.
+DaemonSets, manifests without a namespace and the objects that gpuc generates for a `cudaTest` are not
+checked.",
         reason: "Kueue counts only workloads that wait in a queue. Any other pod starts at once and occupies GPUs that are
 guaranteed to teams. Kueue then admits jobs of those teams that find no free GPU.",
         remedy: "Move the object to the namespace of a team, or add the label with a queue of its namespace.",

@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-queue-of-other-team",
         severity: Severity::Error,
         summary: "a LocalQueue refers to the ClusterQueue of a team that does not own its namespace",
-        checks: "With `queueing: kueue`, whether a LocalQueue that refers to a team's ClusterQueue is in one of that team's
-namespaces.",
+        checks: "Whether a LocalQueue that refers to a team's ClusterQueue is in one of that team's namespaces. The check
+applies with `queueing: kueue`.",
         reason: "The ClusterQueue that gpuc creates admits only jobs of its team's namespaces, by its `namespaceSelector`.
 Jobs of other namespaces wait indefinitely.",
         remedy: "Name the ClusterQueue of the team that owns the namespace, or add the namespace to the team.",

@@ -7,7 +7,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
-use crate::read::Object;
+use crate::object::Object;
 use crate::scheduling::is_queued_object;
 use crate::{CheckContext, Rule, jobs};
 
@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-queue-refused",
         severity: Severity::Error,
         summary: "Kueue rejects a job that waits in a queue",
-        checks: "With `queueing: kueue`, objects that name a queue or are in the namespace of a team, and that Kueue's
-webhooks reject:
+        checks: "Whether Kueue's webhooks reject an object that names a queue or is in the namespace of a team, with
+`queueing: kueue`:
 
 - RayJobs that keep their cluster, use an existing cluster, or have more worker groups than Kueue supports.
 - Jobs whose minimum parallelism is not below their number of pods.
@@ -171,7 +171,10 @@ fn check_job(object: &Object) -> Option<Rejection> {
     let min = text.parse::<u64>().ok();
     let is_valid = min.is_some_and(|it| (1..pods).contains(&it));
     (!is_valid).then(|| {
-        let problem = format!("invalid minimum parallelism `{text}` for {pods} pods");
+        let problem = format!(
+            "invalid minimum parallelism `{text}` for {}",
+            gpuc_syntax::diag::phrases::pluralize(pods, "pod")
+        );
         let help = match pods {
             0 | 1 => "remove the annotation".to_owned(),
             2 => "write `\"1\"`".to_owned(),

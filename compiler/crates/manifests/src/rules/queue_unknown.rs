@@ -14,9 +14,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-queue-unknown",
         severity: Severity::Warning,
         summary: "a job names a queue that its namespace does not have",
-        checks: "With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
-exists: `default`, which gpuc creates in the namespaces of teams, or a LocalQueue among the manifests.
-Namespaces without a team have no queue.",
+        checks: "Whether the queue that an object names in the label `kueue.x-k8s.io/queue-name` exists: `default`,
+which gpuc creates in the namespaces of teams, or a LocalQueue among the manifests. Namespaces without
+a team have no queue. The check applies with `queueing: kueue`.",
         reason: "Kueue keeps a job with an unknown queue suspended until the queue exists.",
         remedy: "Write `default`, or remove the label. If the queue is created elsewhere, write `allow:
 [manifest-queue-unknown]`.",

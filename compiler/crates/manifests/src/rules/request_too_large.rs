@@ -57,15 +57,15 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     {
         let pod = &ctx.pods[unplaced.pod];
         let is_size = |reason: &&Reason| {
-            let why = &reason.cause;
-            matches!(why, MisfitCause::TooManyDevices { .. }) || why.is_size()
+            let cause = &reason.cause;
+            matches!(cause, MisfitCause::TooManyDevices { .. }) || cause.is_size()
         };
         let is_count =
             |reason: &&Reason| matches!(reason.cause, MisfitCause::TooManyDevices { .. });
-        let reasons = unplaced.verdicts.iter().filter_map(|verdict| {
-            let count = obstacles(verdict).find(is_count);
-            let reason = count.or_else(|| obstacles(verdict).find(is_size))?;
-            Some((verdict.pool, reason))
+        let reasons = unplaced.evaluations.iter().filter_map(|evaluation| {
+            let count = obstacles(evaluation).find(is_count);
+            let reason = count.or_else(|| obstacles(evaluation).find(is_size))?;
+            Some((evaluation.pool, reason))
         });
         let reasons: Vec<_> = reasons.collect();
         // A lack of devices matters more than a lack of CPU in small pools.
@@ -73,7 +73,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some((_, first)) = count.or(reasons.first()) else {
             continue;
         };
-        let is_any = unplaced.verdicts.len() == ctx.cluster.pools.len();
+        let is_any = unplaced.evaluations.len() == ctx.cluster.pools.len();
         let bound = if is_any {
             "a node of any pool has"
         } else {

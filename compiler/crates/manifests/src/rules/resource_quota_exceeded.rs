@@ -6,11 +6,11 @@ use gpuc_syntax::node::{Entry, Node};
 use gpuc_syntax::source::Span;
 
 use super::limit_range_violated::format_amount;
-use super::quota_exceeded::{ExcessKind, concurrent_pods};
+use super::quota_exceeded::{Excess, ExcessKind, concurrent_pods};
 use crate::namespace_limits::{
     EffectiveAmount, EffectiveResources, LimitRanges, objects_in_namespace,
 };
-use crate::read::Object;
+use crate::object::Object;
 use crate::{CheckContext, Pod, Rule, jobs, volumes};
 
 pub(super) static RULE: Rule = Rule {
@@ -69,7 +69,11 @@ const STANDARD_RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage"];
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     check_claims(ctx, report);
-    check(ctx, ExcessKind::Never, report);
+    let excess = Excess {
+        kind: ExcessKind::Never,
+        code: &RULE.code,
+    };
+    check(ctx, excess, report);
 }
 
 /// The meaning of a key in a quota.
@@ -131,7 +135,7 @@ fn limits<'s>(ctx: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
 }
 
 /// Checks the total of all pods of an object.
-pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
+pub(super) fn check(ctx: &CheckContext<'_>, excess: Excess, report: &mut Report) {
     for pod in ctx.pods.iter().filter(|it| !it.is_partial) {
         let limits = limits(ctx, pod.object);
         if limits.is_empty() || pod.spec.get("containers").is_none() {
@@ -143,7 +147,7 @@ pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Repor
         };
         let usage = Usage { pod, filled };
         for limit in limits {
-            check_limit(ctx, &usage, &limit, kind, report);
+            check_limit(ctx, &usage, &limit, excess, report);
         }
     }
 }
@@ -158,7 +162,7 @@ fn check_limit(
     ctx: &CheckContext<'_>,
     Usage { pod, filled }: &Usage<'_>,
     limit: &HardLimit<'_>,
-    kind: ExcessKind,
+    excess: Excess,
     report: &mut Report,
 ) {
     let HardLimit { quota, entry, max } = *limit;
@@ -178,7 +182,7 @@ fn check_limit(
     let copies = concurrent_pods(ctx, pod);
     let all = each.saturating_mul(copies.pods);
     let in_turn = jobs::job_spec(pod.object).is_some() && each <= max;
-    if all <= max || ExcessKind::from_is_sequential(in_turn) != kind {
+    if all <= max || ExcessKind::from_is_sequential(in_turn) != excess.kind {
         return;
     }
     let phrase = |thousandths: u64| match name {
@@ -195,7 +199,7 @@ fn check_limit(
     } else {
         phrase(all)
     };
-    let problem = match kind {
+    let problem = match excess.kind {
         ExcessKind::Never => "exceeds",
         ExcessKind::Sequential => "cannot run all of its pods at once within",
     };
@@ -204,14 +208,10 @@ fn check_limit(
     let containers = || pod.spec.get("containers").map(Node::span);
     let span = written.or(copies.span).or_else(containers);
     let span = span.unwrap_or_else(|| pod.spec.span());
-    let code = match kind {
-        ExcessKind::Never => &RULE.code,
-        ExcessKind::Sequential => kind.code(),
-    };
-    let builder = report.diagnostic(code, span, message);
+    let builder = report.diagnostic(excess.code, span, message);
     let builder = label_default(builder, amount);
     let builder = builder.label(entry.value.span(), format!("at most {}", phrase(max)));
-    let help = match kind {
+    let help = match excess.kind {
         ExcessKind::Never => "request less, or raise the quota",
         ExcessKind::Sequential => "lower `parallelism`, or raise the quota",
     };

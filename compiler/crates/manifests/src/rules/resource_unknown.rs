@@ -124,9 +124,13 @@ fn report_unknown(
     let builder = report.diagnostic(&RULE.code, entry.key_span, message);
     let builder = builder.primary_label("no node advertises this resource");
     let builder = match ctx.cluster.gpu_pools().next() {
-        Some((pool, _)) => match pool.advertised.get().and_then(|offers| offers.first()) {
-            Some(offer) => {
-                let text = format!("pool `{}` advertises `{}`", pool.name, offer.resource);
+        Some((pool, _)) => match pool
+            .advertised
+            .get()
+            .and_then(|advertised| advertised.first())
+        {
+            Some(resource) => {
+                let text = format!("pool `{}` advertises `{}`", pool.name, resource.name);
                 builder.label(pool.name.span, text)
             }
             None => builder.label(pool.name.span, format!("pool `{}` has GPUs", pool.name)),

@@ -1,6 +1,6 @@
 //! A job requests a resource that its ClusterQueue has no quota for.
 
-use crate::pod_sets::is_in_generated_queue;
+use crate::queued_workloads::is_in_generated_queue;
 use crate::resources::{ResourceCount, advertised_resources, is_gpu_name, parse_count};
 use crate::{CheckContext, Container, Rule};
 
@@ -13,9 +13,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-resource-without-quota",
         severity: Severity::Error,
         summary: "a job requests a resource that its ClusterQueue has no quota for",
-        checks: "With `queueing: kueue`, the device resources other than GPUs that pods in a team's namespace request. The
-ClusterQueue of a team has a quota for the team's GPUs, and ignores the network interfaces of pools, huge
-pages and ephemeral storage. Custom `charts.kueue.values` are not evaluated.",
+        checks: "Whether the ClusterQueue of a team has a quota for each device resource that pods in the team's
+namespaces request, other than GPUs. It has one for the team's GPUs, and ignores the network interfaces
+of pools, huge pages and ephemeral storage. The check applies with `queueing: kueue`. Custom
+`charts.kueue.values` are not evaluated.",
         reason: "Kueue does not admit a job that requests a resource without a quota: `resource … unavailable in
 ClusterQueue`. The job waits indefinitely.",
         remedy: "Remove the resource. If your own device plugin advertises it, set
@@ -70,9 +71,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         .flat_map(|it| it.facts().other_accelerators);
     let of_clouds = of_clouds.map(|(name, _)| *name);
     let others: Vec<_> = OTHER_VENDORS.iter().copied().chain(of_clouds).collect();
-    let fabric = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
-    let fabric = fabric.map(|it| it.resource.as_str());
-    let ignored: Vec<_> = IGNORED.iter().copied().chain(fabric).collect();
+    let interconnect = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
+    let interconnect = interconnect.map(|it| it.name.as_str());
+    let ignored: Vec<_> = IGNORED.iter().copied().chain(interconnect).collect();
     for pod in ctx
         .pods
         .iter()

@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-runtime-class-unknown",
         severity: Severity::Warning,
         summary: "a pod names an unknown RuntimeClass",
-        checks: "The `runtimeClassName` of pods in a cluster that gpuc creates. The RuntimeClass must be in the tree that
-gpuc generates, installed by the GPU Operator, or among the manifests.",
+        checks: "Whether the RuntimeClass that a pod names in `runtimeClassName` exists in a cluster that gpuc creates.
+It must be in the tree that gpuc generates, installed by the GPU Operator, or among the manifests.",
         reason: "The API server rejects a pod with an unknown RuntimeClass; its Deployment or Job never gets a pod.",
         remedy: "Remove `runtimeClassName` if nodes use NVIDIA's runtime by default, or pass the RuntimeClass together with
 the other manifests. If it is created elsewhere, write `allow: [manifest-runtime-class-unknown]`.",

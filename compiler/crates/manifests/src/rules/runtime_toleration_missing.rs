@@ -17,9 +17,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-runtime-toleration-missing",
         severity: Severity::Warning,
         summary: "an object that a runtime completes has no tolerations for its GPU nodes",
-        checks: "InferenceServices, SparkApplications, and TrainJobs of the runtimes that come with Trainer, if only pools
-with taints advertise the GPUs that they request. Either the object or a runtime among the manifests must
-have a toleration.",
+        checks: "Whether InferenceServices, SparkApplications, and TrainJobs of the runtimes that come with Trainer have a
+toleration, if only pools with taints advertise the GPUs that they request. Either the object or a
+runtime among the manifests must have it.",
         reason: "The runtimes that come with the projects have no tolerations. The pods stay Pending indefinitely: `node(s)
 had untolerated taint`.",
         remedy: "Write `tolerations` where the help says. If the runtime in the cluster has them, write `allow:

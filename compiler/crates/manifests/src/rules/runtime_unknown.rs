@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC4064",
         name: "manifest-runtime-unknown",
         severity: Severity::Warning,
-        summary: "a TrainJob names an unknown runtime; a known one has nearly that name",
+        summary: "a TrainJob names an unknown runtime with nearly the name of a known one",
         checks: "Whether the runtime that a TrainJob names differs by one or two letters from a runtime that Kubeflow Trainer
 installs or that is among the manifests. A runtime with another name may exist in the cluster.",
         reason: "Trainer rejects a TrainJob with an unknown runtime.",

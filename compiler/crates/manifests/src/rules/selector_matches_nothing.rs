@@ -77,17 +77,17 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             unplaced.span(&ctx.pods)
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
-        for verdict in &unplaced.verdicts {
-            if let Some(reason) = obstacles(verdict).find(is_label) {
-                let text = format!("pool `{}` {reason}", verdict.pool.name);
-                builder = builder.label(verdict.pool.name.span, text);
+        for evaluation in &unplaced.evaluations {
+            if let Some(reason) = obstacles(evaluation).find(is_label) {
+                let text = format!("pool `{}` {reason}", evaluation.pool.name);
+                builder = builder.label(evaluation.pool.name.span, text);
             }
         }
         let with = match pod.containers.iter().find_map(Container::gpu_request) {
             Some(gpus) => ctx.pools_advertising(&gpus.key),
             None => ctx.cluster.pools.iter().collect(),
         };
-        let existing = existing_values(&reason.cause, &unplaced.verdicts, &with);
+        let existing = existing_values(&reason.cause, &unplaced.evaluations, &with);
         let names: Vec<_> = with.iter().filter(|pool| !pool.is_existing()).collect();
         let names: Vec<_> = names.iter().map(|pool| pool.name.as_str()).collect();
         let by_model = pool_with_model(&reason.cause, ctx);
@@ -117,32 +117,35 @@ fn is_label(reason: &&Reason) -> bool {
 
 /// The values of the selected label on the nodes of the given pools.
 fn existing_values(
-    why: &MisfitCause,
-    verdicts: &[PoolFeasibility<'_>],
+    cause: &MisfitCause,
+    evaluations: &[PoolFeasibility<'_>],
     with: &[&Pool],
 ) -> Vec<String> {
-    let MisfitCause::Label { asked, .. } = why else {
+    let MisfitCause::Label { requirement, .. } = cause else {
         return Vec::new();
     };
-    let has = |reason: &Reason| match &reason.cause {
-        MisfitCause::Label { asked: other, has } if other.key == asked.key => has.clone(),
+    let actual_value = |reason: &Reason| match &reason.cause {
+        MisfitCause::Label {
+            requirement: other,
+            actual,
+        } if other.key == requirement.key => actual.clone(),
         _ => None,
     };
     let is_given =
-        |verdict: &&PoolFeasibility<'_>| with.iter().any(|it| it.index == verdict.pool.index);
-    let reasons = verdicts.iter().filter(is_given).flat_map(obstacles);
-    let mut values: Vec<_> = reasons.filter_map(has).collect();
+        |evaluation: &&PoolFeasibility<'_>| with.iter().any(|it| it.index == evaluation.pool.index);
+    let reasons = evaluations.iter().filter(is_given).flat_map(obstacles);
+    let mut values: Vec<_> = reasons.filter_map(actual_value).collect();
     values.sort_unstable();
     values.dedup();
     values
 }
 
 /// The only pool with the GPU model that is written in place of a pool's name.
-fn pool_with_model<'s>(why: &MisfitCause, ctx: &CheckContext<'s>) -> Option<&'s Pool> {
-    let MisfitCause::Label { asked, .. } = why else {
+fn pool_with_model<'s>(cause: &MisfitCause, ctx: &CheckContext<'s>) -> Option<&'s Pool> {
+    let MisfitCause::Label { requirement, .. } = cause else {
         return None;
     };
-    let [value] = asked.values.as_slice() else {
+    let [value] = requirement.values.as_slice() else {
         return None;
     };
     let plain = |name: &str| {
@@ -159,36 +162,36 @@ fn pool_with_model<'s>(why: &MisfitCause, ctx: &CheckContext<'s>) -> Option<&'s 
         !pool.is_existing() && names.any(|name| is_same(&name))
     });
     let (only, _) = with.next()?;
-    let is_name = asked.key == POOL_LABEL && asked.operator == Operator::In;
+    let is_name = requirement.key == POOL_LABEL && requirement.operator == Operator::In;
     (is_name && with.next().is_none()).then_some(only)
 }
 
 /// The intended value: a misspelled name of a pool, or the same value in another case. Similar names of GPU models or
 /// machine types are different ones.
 fn closest_value<'n>(
-    why: &MisfitCause,
+    cause: &MisfitCause,
     names: &[&'n str],
     existing: &'n [String],
 ) -> Option<&'n str> {
-    let MisfitCause::Label { asked, .. } = why else {
+    let MisfitCause::Label { requirement, .. } = cause else {
         return None;
     };
-    let [value] = asked.values.as_slice() else {
+    let [value] = requirement.values.as_slice() else {
         return None;
     };
-    if asked.operator != Operator::In {
+    if requirement.operator != Operator::In {
         return None;
     }
     let mut case_matches = existing.iter().filter(|it| it.eq_ignore_ascii_case(value));
     let are_pools = !existing.is_empty() && existing.iter().all(|it| names.contains(&it.as_str()));
     let closest = || phrases::closest_match(value, names.iter().copied());
     let case_matches = case_matches.next().map(String::as_str);
-    case_matches.or_else(|| closest().filter(|_| asked.key == POOL_LABEL || are_pools))
+    case_matches.or_else(|| closest().filter(|_| requirement.key == POOL_LABEL || are_pools))
 }
 
-fn help(why: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
-    let key = match why {
-        MisfitCause::Label { asked, .. } => asked.key.as_str(),
+fn help(cause: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
+    let key = match cause {
+        MisfitCause::Label { requirement, .. } => requirement.key.as_str(),
         _ => POOL_LABEL,
     };
     let select_pool = match names {

@@ -14,9 +14,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-selector-outside-pools",
         severity: Severity::Warning,
         summary: "a pod without GPUs selects nodes that no pool has",
-        checks: "Pods that request no GPUs and select nodes by labels, in a cluster that gpuc creates. Some pool must have
-nodes with those labels and only taints that the pod tolerates. DaemonSets are not checked: they may be
-meant for future nodes.",
+        checks: "Whether some pool has nodes with the labels that a pod without GPUs selects, and only taints that the pod
+tolerates, in a cluster that gpuc creates. DaemonSets are not checked: they may be meant for future
+nodes.",
         reason: "The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.",
         remedy: "Use a label that nodes have, or tolerate the taint of the intended nodes. If the cluster has nodes that are
 not in the file, write `allow: [manifest-selector-outside-pools]`.",
@@ -56,7 +56,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         return;
     }
     for pod in ctx.pods.iter().filter(|pod| is_checked(pod)) {
-        let Some((demand, verdicts)) = evaluate_pools(cluster, &ctx.claims, pod) else {
+        let Some((demand, evaluations)) = evaluate_pools(cluster, &ctx.claims, pod) else {
             continue;
         };
         let required = required_keys(&demand);
@@ -68,20 +68,21 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         if required.is_empty() || selects_pool_nodes(&demand) || is_other_cloud() {
             continue;
         }
-        let mut why = Vec::new();
-        for verdict in &verdicts {
-            let of_nodes: Vec<_> = obstacles(verdict)
+        let mut reasons = Vec::new();
+        for evaluation in &evaluations {
+            let of_nodes: Vec<_> = obstacles(evaluation)
                 .filter(|it| is_placement_reason(it))
                 .collect();
             // A missing label is more specific than a taint.
             let label = of_nodes.iter().find(|it| !is_taint(it));
-            why.extend(label.or(of_nodes.first()).map(|it| (verdict.pool, *it)));
+            reasons.extend(label.or(of_nodes.first()).map(|it| (evaluation.pool, *it)));
         }
-        let is_nowhere = verdicts
+        let is_nowhere = evaluations
             .iter()
-            .all(|verdict| verdict.feasibility() == Feasibility::DoesNotFit);
-        let first = why.iter().find(|(_, reason)| !is_taint(reason));
-        let Some((_, first)) = first.filter(|_| is_nowhere && why.len() == verdicts.len()) else {
+            .all(|evaluation| evaluation.feasibility() == Feasibility::DoesNotFit);
+        let first = reasons.iter().find(|(_, reason)| !is_taint(reason));
+        let Some((_, first)) = first.filter(|_| is_nowhere && reasons.len() == evaluations.len())
+        else {
             continue;
         };
         let message = format!("no pool has the nodes that {} selects", pod.title());
@@ -91,10 +92,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             pod.placement().span()
         };
         let mut builder = report.diagnostic(&RULE.code, span, message);
-        for (pool, reason) in &why {
+        for (pool, reason) in &reasons {
             builder = builder.label(pool.name.span, format!("pool `{}` {reason}", pool.name));
         }
-        let tainted = why.iter().find(|(_, reason)| is_taint(reason));
+        let tainted = reasons.iter().find(|(_, reason)| is_taint(reason));
         let open = cluster.pools.iter().filter(|pool| pool.taints.is_empty());
         let open: Vec<_> = open.map(|pool| pool.name.as_str()).collect();
         let help = match (tainted, open.as_slice()) {

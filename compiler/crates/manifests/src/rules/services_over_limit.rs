@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-services-over-limit",
         severity: Severity::Error,
         summary: "the services of a team together exceed the team's quota",
-        checks: "All Deployments, StatefulSets and LeaderWorkerSets in a team's namespaces together, from the file and from
-the manifests, with their minimum number of pods. They must stay within the team's quota: full GPUs, MIG
+        checks: "Whether all Deployments, StatefulSets and LeaderWorkerSets in a team's namespaces together, from the file
+and from the manifests, stay within the team's quota with their minimum number of pods: full GPUs, MIG
 devices and replicas, CPU, memory, pods, and the storage of PersistentVolumeClaims. With queues, the quota
 is the guaranteed quota plus the quota that the team may borrow.
 
@@ -120,9 +120,10 @@ spec:
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let services = ServiceWorkloads::from_context(ctx).with_quota_pools(ctx.cluster);
     let services = services.with_volumes(ctx);
-    for sum in ExceededByTeam::by_services(ctx.cluster, &services.loads) {
+    for sum in ExceededByTeam::by_services(ctx.cluster, &services.workloads) {
         if services.includes_manifests(sum.workload_indexes()) {
-            sum.diagnostic(&RULE.code, &services.loads, report).emit();
+            sum.diagnostic(&RULE.code, &services.workloads, report)
+                .emit();
         }
     }
 }

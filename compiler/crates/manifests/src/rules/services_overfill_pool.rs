@@ -12,12 +12,12 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-services-overfill-pool",
         severity: Severity::Error,
         summary: "the services of a pool exceed the capacity of its nodes",
-        checks: "The Deployments, StatefulSets and LeaderWorkerSets of the manifests and of the file together, with their
-minimum number of pods, plus the requests of DaemonSets on every node. They must fit in the pools at their
-maximum number of nodes: full GPUs, MIG devices and replicas, CPU and memory. Each pod must fit on one node.
+        checks: "Whether the Deployments, StatefulSets and LeaderWorkerSets of the manifests and of the file together, plus
+the requests of DaemonSets on every node, fit in the pools at their maximum number of nodes: full GPUs, MIG
+devices and replicas, CPU and memory. Each pod must fit on one node.
 
-Objects with an autoscaler count with their minimum number of pods. Of objects with the same name in several
-files, the smallest counts.",
+Objects count with their minimum number of pods, also those with an autoscaler. Of objects with the same
+name in several files, the smallest counts.",
         reason: "Services run until they are deleted, and an autoscaler stops at the pool's maximum number of nodes. Some
 pods stay Pending indefinitely, and no capacity is free for jobs.",
         remedy: "Give the pool more nodes, run fewer pods, or run some of them on another pool.",
@@ -72,10 +72,15 @@ spec:
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let services = ServiceWorkloads::from_context(ctx);
-    for crowd in find_over_capacity(ctx.cluster, &services.loads) {
-        if services.includes_manifests(&crowd.workloads) {
-            contention::over_capacity_diagnostic(&crowd, &RULE.code, &services.loads, report)
-                .emit();
+    for over_capacity in find_over_capacity(ctx.cluster, &services.workloads) {
+        if services.includes_manifests(&over_capacity.workloads) {
+            contention::over_capacity_diagnostic(
+                &over_capacity,
+                &RULE.code,
+                &services.workloads,
+                report,
+            )
+            .emit();
         }
     }
 }

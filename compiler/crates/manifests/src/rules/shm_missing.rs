@@ -64,11 +64,12 @@ const MANY: u64 = 1000;
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let pods = ctx.pods.iter().enumerate();
     // Requests for several parts of a GPU are reported by `multiple_replicas`.
-    let shares = ctx.unschedulable.iter();
-    let shares = shares.filter(|it| matches!(it.cause, UnschedulableCause::SeveralReplicas(_)));
-    let shares: BTreeSet<_> = shares.map(|it| it.pod).collect();
+    let several_replicas = ctx.unschedulable.iter();
+    let several_replicas =
+        several_replicas.filter(|it| matches!(it.cause, UnschedulableCause::SeveralReplicas(_)));
+    let several_replicas: BTreeSet<_> = several_replicas.map(|it| it.pod).collect();
     for (index, pod) in pods.filter(|(_, pod)| !pod.is_partial && !uses_host_ipc(pod)) {
-        if shares.contains(&index) {
+        if several_replicas.contains(&index) {
             continue;
         }
         for container in pod.containers.iter().filter(|it| !it.is_init) {
@@ -193,11 +194,11 @@ fn mount_shm_edits(
         empty.and_then(Node::text) == Some("Memory")
     };
     let existing = volumes.iter().find(is_memory).and_then(name);
-    let taken: Vec<_> = volumes.iter().filter_map(name).collect();
+    let names: Vec<_> = volumes.iter().filter_map(name).collect();
     let candidates = ["shm", "dshm", "shared-memory"].map(str::to_owned);
     let volume = match &existing {
         Some(name) => name.clone(),
-        None => candidates.into_iter().find(|name| !taken.contains(name))?,
+        None => candidates.into_iter().find(|name| !names.contains(name))?,
     };
     let mount = json!({"name": volume, "mountPath": SHM_PATH});
     let mut edits = vec![append_edit(ctx, container.node, "volumeMounts", mount)?];
@@ -219,9 +220,9 @@ fn mount_shm_edits(
 }
 
 /// Adds an item to a list that may not exist yet.
-fn append_edit(ctx: &CheckContext<'_>, holder: &Node, list: &str, item: Json) -> Option<Edit> {
-    match holder.get(list) {
+fn append_edit(ctx: &CheckContext<'_>, parent: &Node, list: &str, item: Json) -> Option<Edit> {
+    match parent.get(list) {
         Some(items) => text_edit::append_item(ctx.sources, items, &item),
-        None => text_edit::append_entry(ctx.sources, holder, list, &Json::from(vec![item])),
+        None => text_edit::append_entry(ctx.sources, parent, list, &Json::from(vec![item])),
     }
 }

@@ -15,9 +15,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-spread-unknown",
         severity: Severity::Warning,
         summary: "a topology spread constraint uses a label that no node has",
-        checks: "`topologySpreadConstraints` with `whenUnsatisfiable: DoNotSchedule`: whether the nodes of the pools that fit
-the pod have the label `topologyKey`. In a cluster that gpuc creates, a label without a domain that is not
-in the `labels` of any pool counts as missing.",
+        checks: "Whether the nodes of the pools that fit a pod have the label `topologyKey` of its
+`topologySpreadConstraints` with `whenUnsatisfiable: DoNotSchedule`. In a cluster that gpuc creates, a label
+without a domain that is not in the `labels` of any pool counts as missing.",
         reason: "The scheduler does not place such a pod on a node without the label: `node(s) didn't match pod topology
 spread constraints (missing required label)`.",
         remedy: "Use a label that nodes have, such as `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the
@@ -63,15 +63,15 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let constraints = pod.placement().get("topologySpreadConstraints");
         let constraints = constraints.map_or(&[][..], Node::items).iter();
         let mut keys = constraints.filter_map(required_topology_key).peekable();
-        let Some((_, verdicts)) =
+        let Some((_, evaluations)) =
             evaluate_pools(ctx.cluster, &ctx.claims, pod).filter(|_| keys.peek().is_some())
         else {
             continue;
         };
-        let holding = verdicts
+        let fitting = evaluations
             .iter()
             .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
-        let pools: Vec<_> = holding.map(|verdict| verdict.pool).collect();
+        let pools: Vec<_> = fitting.map(|evaluation| evaluation.pool).collect();
         for (key, text) in keys {
             if pools.is_empty() || !pools.iter().all(|pool| lacks_label(ctx, pool, text)) {
                 continue;
@@ -118,8 +118,8 @@ fn lacks_label(ctx: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
         selector: vec![exists],
         ..Demand::default()
     };
-    let verdict = check_pool(&demand, ctx.cluster, pool);
-    let mut of_label = verdict.reasons.iter().filter(|it| it.cause.is_label());
+    let evaluation = check_pool(&demand, ctx.cluster, pool);
+    let mut of_label = evaluation.reasons.iter().filter(|it| it.cause.is_label());
     match of_label.next().map(|reason| reason.feasibility) {
         Some(Feasibility::DoesNotFit) => true,
         Some(Feasibility::Unknown) => {

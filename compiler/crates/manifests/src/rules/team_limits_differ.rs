@@ -6,8 +6,8 @@ use gpuc_schema::Span;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
 
-use crate::namespace_limits::is_generated;
-use crate::read::Object;
+use crate::generated_objects::is_generated;
+use crate::object::Object;
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -114,10 +114,10 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
                 continue;
             };
             let limits = grants.iter().map(|it| u64::from(it.limit.value));
-            let has = limits.fold(0, u64::saturating_add);
+            let limit = limits.fold(0, u64::saturating_add);
             Expected {
-                thousandths: has.saturating_mul(1000),
-                text: has.to_string(),
+                thousandths: limit.saturating_mul(1000),
+                text: limit.to_string(),
                 span: first.span,
                 reason: QUOTA_REASON,
             }
@@ -145,21 +145,21 @@ fn check_range(object: &Object, team: &Team, report: &mut Report) {
         if item.get("type").and_then(Node::text) != Some("Container") {
             continue;
         }
-        for (list, own, why) in lists {
+        for (list, own, reason) in lists {
             for entry in item.get(list).map_or(&[][..], Node::entries) {
                 let written = thousandths_of_node(&entry.value);
                 let mut own = own.into_iter().filter_map(|it| quantity(it, &entry.key));
                 let Some((written, own)) = written.zip(own.next()) else {
                     continue;
                 };
-                let Some(has) = own.thousandths() else {
+                let Some(limit) = own.thousandths() else {
                     continue;
                 };
                 let expected = Expected {
-                    thousandths: has,
+                    thousandths: limit,
                     text: format!("`{}`", own.text),
                     span: own.span,
-                    reason: why,
+                    reason,
                 };
                 if written != expected.thousandths {
                     report_difference(object, team, entry, list, &expected, report);

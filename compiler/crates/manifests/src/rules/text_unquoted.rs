@@ -13,8 +13,9 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "a value that must be a string is a number or a boolean",
         checks: "Whether the values of `nodeSelector`, node affinity, tolerations, environment variables, labels and
-annotations are strings, including those of pod templates. The same for `rayStartParams` of Ray and
-`nodeLabels` of Kueue flavors. YAML reads unquoted `true`, `yes`, `80` and `1.0` as other types.",
+annotations are strings, including those of pod templates. `rayStartParams` of Ray and `nodeLabels`
+of Kueue flavors are checked in the same way. YAML reads unquoted `true`, `yes`, `80` and `1.0` as
+other types.",
         reason: "The API server rejects the object: `json: cannot unmarshal bool into Go struct field … of type string`.",
         remedy: "Quote the value; `gpuc check --fix` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1

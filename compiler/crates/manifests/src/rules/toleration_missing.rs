@@ -54,12 +54,12 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let UnschedulableCause::Taints(pools) = &unplaced.cause else {
             continue;
         };
-        let verdicts: Vec<_> = pools
+        let evaluations: Vec<_> = pools
             .iter()
-            .map(|index| &unplaced.verdicts[*index])
+            .map(|index| &unplaced.evaluations[*index])
             .collect();
         let pod = &ctx.pods[unplaced.pod];
-        let Some(first) = verdicts.first() else {
+        let Some(first) = evaluations.first() else {
             continue;
         };
         let missing = missing_tolerations(first.pool, &unplaced.demand);
@@ -73,11 +73,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         );
         let span = partial.unwrap_or_else(|| unplaced.span(&ctx.pods));
         let mut builder = report.diagnostic(&RULE.code, span, message);
-        for verdict in &verdicts {
-            for reason in obstacles(verdict) {
+        for evaluation in &evaluations {
+            for reason in obstacles(evaluation) {
                 builder = builder.label(
                     reason.pool_span,
-                    format!("pool `{}` {reason}", verdict.pool.name),
+                    format!("pool `{}` {reason}", evaluation.pool.name),
                 );
             }
         }
@@ -91,7 +91,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 .map(|it| flow_toleration(it))
                 .collect::<Vec<_>>()
         };
-        let is_same = verdicts.iter().all(|verdict| texts(verdict.pool) == words);
+        let is_same = evaluations
+            .iter()
+            .all(|evaluation| texts(evaluation.pool) == words);
         let corrected = match missing.as_slice() {
             [only] => correction_edit(ctx, pod, &unplaced.demand, only),
             _ => None,

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::phrases::quoted_conjunction;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node, Value};
 
-use crate::pod_sets::is_in_generated_queue;
+use crate::queued_workloads::is_in_generated_queue;
 use crate::scheduling::evaluate_pools;
 use crate::{CheckContext, Pod, Rule};
 
@@ -16,9 +16,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-topology-unknown",
         severity: Severity::Error,
         summary: "a job requests a topology from Kueue that its pools do not have",
-        checks: "The annotations `kueue.x-k8s.io/podset-required-topology`, `podset-preferred-topology`,
-`podset-slice-required-topology` and `podset-unconstrained-topology` of pods that wait in a queue. A pool
-that the team may use must be in `kueue.topology.pools`, and the level must be one of its labels.",
+        checks: "Whether the topology that a pod in a queue requests exists. The annotations are
+`kueue.x-k8s.io/podset-required-topology`, `podset-preferred-topology`, `podset-slice-required-topology`
+and `podset-unconstrained-topology`. A pool that the team may use must be in `kueue.topology.pools`, and
+the level must be one of its labels.",
         reason: "Kueue skips flavors without a topology or without the level: `Flavor \"pool-gpu\" does not support
 TopologyAwareScheduling`. The job waits indefinitely.",
         remedy: "Remove the annotation, name the pool in `kueue.topology.pools`, or write one of its levels.",
@@ -146,14 +147,14 @@ fn candidate_pools<'s>(ctx: &CheckContext<'s>, pod: &Pod<'_>) -> Vec<&'s Pool> {
     if team.has_unknown_grants() || pod.gpu_containers().next().is_none() {
         return Vec::new();
     }
-    let Some((demand, verdicts)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
+    let Some((demand, evaluations)) = evaluate_pools(ctx.cluster, &ctx.claims, pod) else {
         return Vec::new();
     };
     let requests = |name: &str| demand.resources.iter().any(|it| it.resource.value == name);
-    let verdicts = verdicts
+    let evaluations = evaluations
         .iter()
         .filter(|it| it.feasibility() != Feasibility::DoesNotFit);
-    let pools = verdicts.map(|it| it.pool).filter(|pool| {
+    let pools = evaluations.map(|it| it.pool).filter(|pool| {
         let mut grants = team.grants();
         grants.any(|grant| grant.pool == pool.index && requests(&grant.resource))
     });

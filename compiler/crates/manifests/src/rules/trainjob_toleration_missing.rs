@@ -11,8 +11,9 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-trainjob-toleration-missing",
         severity: Severity::Error,
         summary: "a TrainJob of a runtime without tolerations does not tolerate the taints of its GPU nodes",
-        checks: "The same as `manifest-runtime-toleration-missing`, for TrainJobs with a runtime of the Kubeflow Trainer
-chart that gpuc installs. Those runtimes have no tolerations, and neither does the job.",
+        checks: "Whether a TrainJob with a runtime of the Kubeflow Trainer chart that gpuc installs has the toleration
+that `manifest-runtime-toleration-missing` requires. Those runtimes have no tolerations, and neither
+does the job.",
         reason: "No node with the GPUs accepts the pods: they stay Pending indefinitely.",
         remedy: "Write `tolerations` for its pods in `runtimePatches`, or create your own runtime with tolerations.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1

@@ -11,10 +11,10 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-unreadable",
         severity: Severity::Error,
         summary: "Kubernetes cannot read an object, or rejects it",
-        checks: "Built-in Kubernetes objects, JobSets, LeaderWorkerSets, Kubeflow and Volcano jobs, Kueue queues, and the
-pods of Ray jobs. gpuc applies the validation of the API server: fields and their types, enumerations such
-as `restartPolicy`, names, labels, quantities, ports and counts, volumes that are mounted but not defined,
-and fields that exclude each other.
+        checks: "Whether the API server accepts the manifests of built-in Kubernetes objects, JobSets, LeaderWorkerSets,
+Kubeflow and Volcano jobs, Kueue queues, and the pods of Ray jobs. gpuc applies the validation of the API
+server: fields and their types, enumerations such as `restartPolicy`, names, labels, quantities, ports and
+counts, volumes that are mounted but not defined, and fields that exclude each other.
 
 gpuc knows workload kinds, HorizontalPodAutoscalers, PodDisruptionBudgets, Services, Ingresses,
 NetworkPolicies, LimitRanges, ResourceQuotas, PersistentVolumes and PersistentVolumeClaims, StorageClasses,

@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-update-stuck",
         severity: Severity::Warning,
         summary: "the quota leaves no room for the additional pod of a rolling update",
-        checks: "Deployments that create a new pod before they delete an old one, which is the default. The team's quota must
-allow one more pod in addition to the team's services.",
+        checks: "Whether the team's quota allows one more pod, in addition to the team's services, for a Deployment that
+creates a new pod before it deletes an old one, which is the default.",
         reason: "The first rolling update stops: the new pod is rejected or not admitted, and the Deployment keeps the old
 pods until it is ready.",
         remedy: "Write `strategy: {rollingUpdate: {maxSurge: 0, maxUnavailable: 1}}`, as gpuc does for its own services with
@@ -61,24 +61,24 @@ spec:
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let services = ServiceWorkloads::from_context(ctx).with_quota_pools(ctx.cluster);
-    let loads = &services.loads;
+    let workloads = &services.workloads;
     // Services that exceed the quota already are reported by other rules.
     let mut over = Vec::new();
-    for sum in ExceededByTeam::by_services(ctx.cluster, loads) {
+    for sum in ExceededByTeam::by_services(ctx.cluster, workloads) {
         over.extend_from_slice(sum.workload_indexes());
     }
-    for (index, load) in loads.iter().enumerate() {
+    for (index, workload) in workloads.iter().enumerate() {
         if !services.includes_manifests(&[index]) || over.contains(&index) {
             continue;
         }
         let mut pods = ctx.pods.iter();
         let Some(pod) = pods
-            .find(|pod| is_load_of_pod(pod, load))
+            .find(|pod| is_workload_of_pod(pod, workload))
             .filter(|it| needs_surge_capacity(it))
         else {
             continue;
         };
-        let mut rolling = loads.clone();
+        let mut rolling = workloads.clone();
         for group in &mut rolling[index].groups {
             group.pods = group.pods.saturating_add(1);
         }
@@ -87,10 +87,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let is_over = sums
             .iter()
             .any(|sum| sum.workload_indexes().contains(&index));
-        if !is_over || !ExceededByTeam::by_workload(ctx.cluster, loads, index).is_empty() {
+        if !is_over || !ExceededByTeam::by_workload(ctx.cluster, workloads, index).is_empty() {
             continue;
         }
-        let Some(team) = load.team.and_then(|name| ctx.cluster.team(name)) else {
+        let Some(team) = workload.team.and_then(|name| ctx.cluster.team(name)) else {
             continue;
         };
         let strategy = pod
@@ -98,7 +98,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             .root
             .get("spec")
             .and_then(|it| it.entry("strategy"));
-        let span = strategy.map_or(load.span, |it| it.key_span);
+        let span = strategy.map_or(workload.span, |it| it.key_span);
         let message = format!(
             "the quota leaves no room for the additional pod of a rolling update of {}",
             pod.title()
@@ -116,9 +116,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     }
 }
 
-/// Whether a load is the one of a pod's Deployment.
-fn is_load_of_pod(pod: &Pod<'_>, load: &RunningWorkload<'_>) -> bool {
-    let is_same = pod.title() == load.title && pod.object.namespace.as_deref() == load.namespace;
+/// Whether a workload is the one of a pod's Deployment.
+fn is_workload_of_pod(pod: &Pod<'_>, workload: &RunningWorkload<'_>) -> bool {
+    let is_same =
+        pod.title() == workload.title && pod.object.namespace.as_deref() == workload.namespace;
     is_same && pod.object.kind == "Deployment"
 }
 

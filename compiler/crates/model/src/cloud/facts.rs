@@ -8,6 +8,11 @@ use super::reserved::{NodeSize, Reserved};
 use super::storage::StorageFacts;
 use crate::{KubernetesVersion, Pool};
 
+/// The directory on a node in which the GPU Operator's driver container provides the driver.
+///
+/// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `hostPaths.driverInstallDir`.
+pub const DRIVER_DIR: &str = "/run/nvidia/driver";
+
 /// The constant properties of a cloud.
 #[derive(Debug)]
 #[expect(

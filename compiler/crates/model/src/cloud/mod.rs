@@ -22,18 +22,17 @@ use gpuc_schema::{Span, Spanned};
 use serde_json::{Map, Value};
 
 use crate::check::{Checked, Rule};
-use crate::operator::DRIVER_DIR;
 use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use crate::{AdvertisedResource, Cluster, DaemonSetRequests, Label, Pool, PoolSpec, PoolTaint};
 pub use facts::{
-    CloudFacts, Injection, NO_DRIVER_CONTAINER, NameRule, NodeRepair, OperatorSupport, OsFacts,
-    RuntimeClass,
+    CloudFacts, DRIVER_DIR, Injection, NO_DRIVER_CONTAINER, NameRule, NodeRepair, OperatorSupport,
+    OsFacts, RuntimeClass,
 };
-pub use labels::{CloudLabel, topology_labels};
+pub use labels::topology_labels;
 use machine::Machine;
 pub use machine::MachineName;
 use storage::VolumeType;
-pub use types::{DiskRange, NoRdma, NodeDisk};
+pub use types::{CloudLabel, DiskRange, NoRdma, NodeDisk};
 
 /// Settings of pods that use a pool's interconnect.
 #[derive(Clone, Debug, Default)]
@@ -84,6 +83,11 @@ pub trait Catalog {
         let _ = (machine, model, count);
         None
     }
+
+    /// The GPU models that can be attached to a machine type.
+    fn attachable_models(&self) -> Vec<&'static GpuModel> {
+        Vec::new()
+    }
 }
 
 /// The properties of a pool's nodes in a cloud. The methods with a [`PoolSpec`] are called during resolution.
@@ -122,19 +126,20 @@ pub trait NodeFacts {
     }
 
     /// Resources that a pool's nodes advertise for their interconnect.
-    fn fabric(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
+    fn interconnect_resources(&self, pool: &PoolSpec) -> Vec<AdvertisedResource> {
         let _ = pool;
         Vec::new()
     }
 
-    /// Settings of pods that use a pool's interconnect, in addition to the resources of [`Self::fabric`].
-    fn fabric_settings(&self, pool: &Pool) -> InterconnectSettings {
+    /// Settings of pods that use a pool's interconnect, in addition to its resources
+    /// ([`Self::interconnect_resources`]).
+    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
         let _ = pool;
         InterconnectSettings::default()
     }
 
     /// The names of all interconnect resources.
-    fn fabric_resources(&self) -> &'static [&'static str] {
+    fn all_interconnect_resources(&self) -> &'static [&'static str] {
         &[]
     }
 

@@ -44,9 +44,9 @@ pub const CPU_BANDS: &[(u64, u64)] = &[(1000, 600), (2000, 100), (4000, 50), (u6
 pub fn reserved_by_bands(amount: u64, bands: &[(u64, u64)]) -> u64 {
     let mut from = 0;
     let mut reserved = 0;
-    for (to, part) in bands {
+    for (to, rate) in bands {
         let within = amount.min(*to).saturating_sub(from);
-        reserved += within / 10_000 * part + within % 10_000 * part / 10_000;
+        reserved += within / 10_000 * rate + within % 10_000 * rate / 10_000;
         from = *to;
     }
     reserved
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_band_reserves_its_part() {
+    fn each_band_reserves_its_fraction() {
         // 60 of the first core, 10 of the second, 10 of the next two, 110 of 44 more.
         for (cores, reserved) in [(1, 60), (2, 70), (4, 80), (8, 90), (48, 190), (96, 310)] {
             assert_eq!(

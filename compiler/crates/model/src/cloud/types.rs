@@ -45,3 +45,56 @@ pub struct NoRdma {
     /// The help of the diagnostic.
     pub help: &'static str,
 }
+
+/// A label that a cloud sets on nodes automatically.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CloudLabel {
+    /// Its key.
+    pub key: &'static str,
+    /// Its possible values: several if the nodes of a pool differ, none if no node has the label.
+    pub values: Vec<String>,
+    /// Whether every node has it. If false, a node may lack it.
+    pub is_certain: bool,
+    /// Whether `values` are prefixes.
+    pub is_prefix: bool,
+}
+
+impl CloudLabel {
+    /// A label of every node.
+    pub fn certain(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            key,
+            values: vec![value.into()],
+            is_certain: true,
+            is_prefix: false,
+        }
+    }
+
+    /// A label of every node whose value begins with one of these.
+    pub(super) fn with_prefixes(key: &'static str, values: Vec<String>) -> Self {
+        Self {
+            key,
+            values,
+            is_certain: true,
+            is_prefix: true,
+        }
+    }
+
+    /// A label that has this value if a node has it.
+    pub fn possible(key: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            is_certain: false,
+            ..Self::certain(key, value)
+        }
+    }
+
+    /// A label that no node has.
+    pub fn absent(key: &'static str) -> Self {
+        Self {
+            key,
+            values: Vec::new(),
+            is_certain: true,
+            is_prefix: false,
+        }
+    }
+}

@@ -5,6 +5,7 @@ mod chart;
 mod delivery;
 mod object;
 mod provisioning;
+mod release;
 mod summary;
 mod verification;
 
@@ -13,6 +14,7 @@ pub use chart::*;
 pub use delivery::*;
 pub use object::*;
 pub use provisioning::*;
+pub use release::*;
 pub use summary::*;
 pub use verification::*;
 

@@ -17,6 +17,13 @@ pub struct Provisioning {
     pub files: Vec<File>,
 }
 
+impl Provisioning {
+    /// Whether a script creates a resource. Otherwise, the scripts only label and taint the nodes of hosts that exist.
+    pub fn creates_resources(&self) -> bool {
+        (self.resources.iter()).any(|resource| !resource.create.is_empty())
+    }
+}
+
 /// A file that is not a script for resources.
 #[derive(Clone, Debug)]
 pub struct File {

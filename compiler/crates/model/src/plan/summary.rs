@@ -6,7 +6,7 @@ use gpuc_syntax::node::Node;
 #[derive(Clone, Debug, Default, serde::Serialize)]
 pub struct Summary {
     /// The cloud and the location.
-    pub place: String,
+    pub location: String,
     /// The Kubernetes version.
     pub kubernetes: String,
     /// The pools.
@@ -14,7 +14,7 @@ pub struct Summary {
     /// The teams.
     pub teams: Vec<TeamSummary>,
     /// The quotas of teams, by pool and resource.
-    pub promises: Vec<QuotaTotalSummary>,
+    pub quotas: Vec<QuotaTotalSummary>,
     /// The workloads of the file.
     pub workloads: Vec<WorkloadSummary>,
     /// How GPUs are monitored, one sentence each; empty without monitoring.
@@ -157,7 +157,7 @@ pub struct WorkloadSummary {
     /// Its kind, by key in the file: `trainJob`.
     pub kind: String,
     /// The GPU requests of each pod, by the resource name of each pool: `nvidia.com/gpu: 8`. Empty without GPUs.
-    pub asks: Vec<String>,
+    pub gpu_requests: Vec<String>,
     /// The pools that its pods can be scheduled to.
     pub pools: Vec<String>,
 }

@@ -27,15 +27,15 @@ pub(super) fn resolve(
         Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
     };
     let counts = count_resources(gpus, sharing);
-    let offer = |(resource, per_node): (String, u32)| AdvertisedResource {
-        resource,
+    let to_resource = |(resource, per_node): (String, u32)| AdvertisedResource {
+        name: resource,
         per_node,
         origin: Origin::rule(
             [gpus.span, pool.sharing.span],
             "the resource names and counts follow from the GPUs and how they are shared",
         ),
     };
-    Resolved::Value(counts.into_iter().map(offer).collect())
+    Resolved::Value(counts.into_iter().map(to_resource).collect())
 }
 
 fn count_resources(gpus: &PoolGpus, sharing: &Sharing) -> BTreeMap<String, u32> {
@@ -67,8 +67,8 @@ fn count_mig_resources(
         if gpu.placements.is_empty() {
             *counts.entry(GPU.to_owned()).or_default() += 1;
         }
-        for slice in &gpu.placements {
-            let profile = mig.and_then(|mig| mig.profile(slice.profile));
+        for placement in &gpu.placements {
+            let profile = mig.and_then(|mig| mig.profile(placement.profile));
             let name = match (strategy, profile) {
                 (MigStrategy::Mixed, Some(profile)) => {
                     format!("nvidia.com/{}", profile.resource_name())

@@ -17,14 +17,14 @@ pub(super) fn split_by_allocation(
     allocation: Spanned<Allocation>,
     gpus: &Resolved<Option<PoolGpus>>,
     sharing: &Resolved<Sharing>,
-    offers: Resolved<Vec<AdvertisedResource>>,
+    advertised: Resolved<Vec<AdvertisedResource>>,
 ) -> (Resolved<Vec<AdvertisedResource>>, Vec<DeviceClass>) {
     match (gpus.get(), sharing.get()) {
         (Some(Some(gpus)), Some(sharing)) if allocation.value == Allocation::Dra => {
             let classes = classes(pool, allocation, gpus, sharing);
             (Resolved::Value(Vec::new()), classes)
         }
-        _ => (offers, Vec::new()),
+        _ => (advertised, Vec::new()),
     }
 }
 
@@ -82,8 +82,8 @@ fn classes(
 /// The number of MIG devices of each profile on a node.
 fn count_mig_devices(layouts: &[MigGpu]) -> BTreeMap<&str, u32> {
     let mut counts = BTreeMap::new();
-    for slice in layouts.iter().flat_map(|gpu| &gpu.placements) {
-        *counts.entry(slice.profile).or_default() += 1;
+    for placement in layouts.iter().flat_map(|gpu| &gpu.placements) {
+        *counts.entry(placement.profile).or_default() += 1;
     }
     counts
 }

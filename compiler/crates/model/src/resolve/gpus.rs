@@ -21,9 +21,9 @@ pub(super) fn resolve(
         Resolved::Unresolved(reported) => return Resolved::Unresolved(*reported),
     };
     let resolved = match machine {
-        MachineType::Catalog(machine) => included_gpus(pool, machine, report).map(Some),
+        MachineType::Catalog(machine) => included_gpus(pool, machine, cloud, report).map(Some),
         MachineType::Cpu(_) => attached_gpus(pool, cloud, report),
-        MachineType::Host => requested_gpus(pool, report),
+        MachineType::Host => requested_gpus(pool, cloud, report),
     };
     match resolved {
         Ok(gpus) => Resolved::Value(gpus),
@@ -34,22 +34,53 @@ pub(super) fn resolve(
 /// The GPU model with this name; reports an unknown or ambiguous name.
 pub(super) fn model(
     name: &Spanned<String>,
+    cloud: &dyn Cloud,
     report: &mut Report,
 ) -> Result<&'static GpuModel, Reported> {
     let candidates = match gpu::find(name) {
         Ok(model) => return Ok(model),
         Err(FindError::Ambiguous(candidates)) => candidates,
-        Err(FindError::Unknown) => return Err(report_unknown(name, report)),
+        Err(FindError::Unknown) => return Err(report_unknown(name, cloud, report)),
     };
-    let keys: Vec<_> = candidates.iter().map(|model| model.key).collect();
+    let offered: Vec<_> = (candidates.iter())
+        .filter(|model| is_offered(model, cloud))
+        .map(|model| model.key)
+        .collect();
     let message = format!("GPU model `{name}` is ambiguous");
     let builder = report.diagnostic(&codes::GPU_MODEL_AMBIGUOUS, name.span, message);
-    Err(builder
-        .help(format!("write one of {}", phrases::quoted_list(&keys, 8)))
-        .emit())
+    let builder = match offered.as_slice() {
+        [] => builder.help(format!(
+            "{} has none of these GPUs: write one of {}",
+            cloud.facts().name,
+            phrases::quoted_list(&offered_keys(cloud), 30)
+        )),
+        [only] => builder
+            .help(format!("write `{only}`"))
+            .replace(name.span, *only),
+        several => builder.help(format!("write one of {}", phrases::quoted_list(several, 8))),
+    };
+    Err(builder.emit())
 }
 
-fn report_unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
+/// Whether the cloud has machines with this GPU model. The user's own hosts may have any.
+fn is_offered(model: &GpuModel, cloud: &dyn Cloud) -> bool {
+    !cloud.facts().creates_machines || offered_keys(cloud).contains(&model.key)
+}
+
+/// The keys of the GPU models that the cloud's machine types include or that can be attached to them.
+pub(super) fn offered_keys(cloud: &dyn Cloud) -> Vec<&'static str> {
+    let included = cloud.machines().into_iter();
+    let included = included.map(|machine| machine.gpus.model);
+    let mut keys: Vec<_> = included
+        .chain(cloud.attachable_models())
+        .map(|model| model.key)
+        .collect();
+    keys.sort_unstable();
+    keys.dedup();
+    keys
+}
+
+fn report_unknown(name: &Spanned<String>, cloud: &dyn Cloud, report: &mut Report) -> Reported {
     if let Some(vendor) = other_vendor(name) {
         let message = format!("`{name}` is not an NVIDIA GPU: {vendor}");
         let help = "gpuc supports only NVIDIA GPUs: run `gpuc catalog gpus` to list them";
@@ -62,11 +93,15 @@ fn report_unknown(name: &Spanned<String>, report: &mut Report) -> Reported {
     let builder = report.diagnostic(&codes::GPU_MODEL_UNKNOWN, name.span, message);
     let unambiguous = gpu::accepted_names()
         .into_iter()
-        .filter(|name| gpu::find(name).is_ok());
+        .filter(|name| gpu::find(name).is_ok_and(|model| is_offered(model, cloud)));
     let builder = match phrases::closest_match(name, unambiguous) {
         Some(closest) => builder
             .help(format!("did you mean `{closest}`?"))
             .replace(name.span, closest),
+        None if cloud.facts().creates_machines => builder.help(format!(
+            "run `gpuc catalog machines {}` to list the machine types with their GPU models",
+            cloud.facts().key
+        )),
         None => builder.help("run `gpuc catalog gpus` to list the supported GPU models"),
     };
     builder.emit()
@@ -95,6 +130,7 @@ fn other_vendor(name: &str) -> Option<&'static str> {
 fn included_gpus(
     pool: &NodePool,
     machine: &'static crate::cloud::machine::Machine,
+    cloud: &dyn Cloud,
     report: &mut Report,
 ) -> Result<PoolGpus, Reported> {
     let included = &machine.gpus;
@@ -112,7 +148,7 @@ fn included_gpus(
     let (Some(name), Some(request)) = (&pool.machine, requested) else {
         return Ok(gpus);
     };
-    let model = model(&request.model, report)?;
+    let model = model(&request.model, cloud, report)?;
     if std::ptr::eq(model, included.model) && request.per_node.value == included.count {
         return Ok(gpus);
     }
@@ -136,9 +172,9 @@ fn attached_gpus(
     let (Some(request), Some(machine)) = (&pool.gpu, &pool.machine) else {
         return Ok(None);
     };
-    let model = model(&request.model, report)?;
+    let model = model(&request.model, cloud, report)?;
     let reason = match cloud.attach(machine, model, request.per_node.value) {
-        Some(Ok(())) => return requested_gpus(pool, report),
+        Some(Ok(())) => return requested_gpus(pool, cloud, report),
         Some(Err(reason)) => reason,
         None => format!(
             "{} offers GPUs only as part of a machine type",
@@ -157,12 +193,16 @@ fn attached_gpus(
 }
 
 /// The GPUs that the pool's `gpu` describes.
-fn requested_gpus(pool: &NodePool, report: &mut Report) -> Result<Option<PoolGpus>, Reported> {
+fn requested_gpus(
+    pool: &NodePool,
+    cloud: &dyn Cloud,
+    report: &mut Report,
+) -> Result<Option<PoolGpus>, Reported> {
     let Some(request) = &pool.gpu else {
         return Ok(None);
     };
     Ok(Some(PoolGpus {
-        model: model(&request.model, report)?,
+        model: model(&request.model, cloud, report)?,
         per_node: request.per_node.value,
         fraction: None,
         reported: request.per_node.value,

@@ -202,27 +202,27 @@ fn countable_devices(pool: &Pool) -> Vec<Devices> {
         quota_name: class.quota_resource(),
         per_node: class.per_node,
     });
-    let offers = pool
+    let advertised = pool
         .advertised
         .get()
         .into_iter()
         .flatten()
-        .map(|offer| Devices {
+        .map(|resource| Devices {
             unit: match pool.sharing.get() {
                 Some(Sharing::TimeSlicing { .. } | Sharing::Mps { .. }) => Unit::Replica,
                 Some(Sharing::Mig { strategy, .. })
                     if strategy.value == MigStrategy::Single
-                        || mig_profile(&offer.resource).is_some() =>
+                        || mig_profile(&resource.name).is_some() =>
                 {
                     Unit::MigDevice
                 }
                 _ => Unit::Gpu,
             },
-            resource: offer.resource.clone(),
-            quota_name: format!("requests.{}", offer.resource),
-            per_node: offer.per_node,
+            resource: resource.name.clone(),
+            quota_name: format!("requests.{}", resource.name),
+            per_node: resource.per_node,
         });
-    classes.chain(offers).collect()
+    classes.chain(advertised).collect()
 }
 
 /// A mismatch between a quota and the devices of its pool.

@@ -2,11 +2,12 @@
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuRequest, NodePool};
-use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::gpu::{self, GpuModel};
 use gpuc_syntax::diag::{Report, Reported, phrases};
 use gpuc_syntax::node::DerivationReason;
 
-use super::{Defaults, codes, gpus};
+use super::defaults::Defaults;
+use super::{codes, gpus};
 use crate::cloud::machine::{Machine, Status};
 use crate::cloud::{Cloud, MachineName};
 use crate::{MachineType, Registry, Resolved};
@@ -95,7 +96,7 @@ fn find_machine(
             Ok(MachineType::Cpu(None))
         }
         MachineName::Impossible => {
-            let message = format!("`{name}` is not an {term}");
+            let message = format!("`{name}` is not {}", with_article(term));
             let builder = report.diagnostic(&codes::MACHINE_NAME_INVALID, name.span, message);
             if let Some(closest) = closest() {
                 let builder = builder.help(format!("did you mean `{closest}`?"));
@@ -132,7 +133,7 @@ fn select_machine(
     report: &mut Report,
 ) -> Result<MachineType, Reported> {
     let cloud = picker.cloud;
-    let model = gpus::model(&request.model, report)?;
+    let model = gpus::model(&request.model, cloud, report)?;
     let requested = request.per_node.value;
     let mut with_model: Vec<_> = cloud
         .machines()
@@ -211,8 +212,33 @@ fn report_missing(pool: &NodePool, cloud: &dyn Cloud, report: &mut Report) -> Re
     report
         .diagnostic(&codes::MACHINE_MISSING, pool.name.span, message)
         .help(format!(
-            "add `machine:` with an {}, or `gpu: {{model: L4, perNode: 1}}` to let gpuc select one",
-            cloud.facts().machine_term
+            "add `machine:` with {}, or `gpu: {{model: {}, perNode: 1}}` to let gpuc select one",
+            with_article(cloud.facts().machine_term),
+            example_model(cloud)
         ))
         .emit()
+}
+
+/// A GPU model of which gpuc can select a machine type with one: L4 if the cloud has it.
+fn example_model(cloud: &dyn Cloud) -> &'static str {
+    let machines = cloud.machines().into_iter();
+    let single: Vec<_> = machines
+        .filter(|machine| machine.gpus.count == 1 && is_selectable(machine, machine.gpus.model))
+        .map(|machine| machine.gpus.model.key)
+        .collect();
+    let common = "L4";
+    match gpu::find(common) {
+        Ok(model) if !single.contains(&model.key) => single.first().copied().unwrap_or(common),
+        _ => common,
+    }
+}
+
+/// A noun with its indefinite article.
+fn with_article(noun: &str) -> String {
+    let article = if noun.starts_with(['A', 'E', 'I', 'O', 'U']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {noun}")
 }

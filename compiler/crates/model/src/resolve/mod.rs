@@ -4,9 +4,11 @@
 
 mod advertised;
 pub mod codes;
+mod defaults;
 mod device_classes;
 mod gpus;
 mod grants;
+mod inputs;
 mod labels;
 mod machine;
 mod nodes;
@@ -16,43 +18,20 @@ mod sharing;
 mod taints;
 mod teams;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Autoscaler, GpuCluster};
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::DerivationReason;
-use serde::Serialize;
 
-use crate::cloud::{self, Cloud};
-use crate::{
-    Cluster, DefaultedSetting, KubernetesVersion, Operands, Pool, PoolSpec, Registry, Resolved,
-    SUPPORTED,
-};
+use crate::cloud;
+use crate::{Cluster, KubernetesVersion, Operands, Pool, PoolSpec, Registry, Resolved, SUPPORTED};
+use defaults::Defaults;
+pub use inputs::Choices;
+use inputs::Inputs;
 use pool::SpecResolver;
 use teams::TeamResolver;
-
-/// Machine types that gpuc selected in earlier runs, by pool. A selection that still fits is kept, so that an extended
-/// catalog does not replace nodes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Choices {
-    /// The machine type of each pool without `machine`.
-    pub machines: BTreeMap<String, String>,
-}
-
-/// The input of the resolution of a pool.
-#[derive(Clone, Copy)]
-struct Inputs<'i> {
-    /// The file.
-    config: &'i GpuCluster,
-    /// The clouds and rules.
-    registry: &'static Registry,
-    /// The cluster's cloud.
-    cloud: &'static dyn Cloud,
-    /// The machine types of an earlier build.
-    choices: &'i Choices,
-}
 
 /// Resolves a configuration.
 pub fn resolve(
@@ -162,66 +141,4 @@ fn autoscaler(
         defaults.fill(["autoscaler"], &autoscaler, because);
         Spanned::without_span(autoscaler)
     })
-}
-
-/// The default values of settings that the file does not contain.
-#[derive(Default)]
-struct Defaults {
-    settings: Vec<DefaultedSetting>,
-}
-
-impl Defaults {
-    fn fill<S: ToString>(
-        &mut self,
-        path: impl IntoIterator<Item = S>,
-        value: &impl Serialize,
-        because: DerivationReason,
-    ) {
-        self.settings.push(DefaultedSetting {
-            path: path.into_iter().map(|key| key.to_string()).collect(),
-            value: serde_json::to_value(value).expect("the schema's types serialise to JSON"),
-            source: because,
-            is_selected: false,
-        });
-    }
-
-    fn fill_pool(
-        &mut self,
-        pool: usize,
-        keys: &[&str],
-        value: &impl Serialize,
-        because: DerivationReason,
-    ) {
-        let head = ["nodePools".to_owned(), pool.to_string()];
-        let path = head
-            .into_iter()
-            .chain(keys.iter().map(|key| (*key).to_owned()));
-        self.fill(path, value, because);
-    }
-
-    /// Adds the total quota of all teams to each pool.
-    fn fill_quota_totals(&mut self, cluster: &Cluster) {
-        for quota in cluster.quota_totals() {
-            let (min, max) = (quota.total.start(), quota.total.end());
-            let (guaranteed, limit) = (quota.guaranteed(), quota.limit());
-            let value = format!("{guaranteed} guaranteed, limit {limit}, of {min} to {max}");
-            let because = DerivationReason::Rule("the sum of the quotas of the teams");
-            let key = format!("{} of teams", quota.resource);
-            self.pick_for_pool(quota.pool, &key, &value, because);
-        }
-    }
-
-    /// Fills in a value that was selected from several.
-    fn pick_for_pool(
-        &mut self,
-        pool: usize,
-        key: &str,
-        value: &impl Serialize,
-        because: DerivationReason,
-    ) {
-        self.fill_pool(pool, &[key], value, because);
-        if let Some(filled) = self.settings.last_mut() {
-            filled.is_selected = true;
-        }
-    }
 }

@@ -17,7 +17,13 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Resolved<NodeRang
             if let Some(reported) = report.error_inside(nodes.span) {
                 return Resolved::Unresolved(reported);
             }
-            let message = format!("the number of nodes of pool `{}` is not set", pool.name);
+            let message = match nodes.count {
+                Some(_) => format!(
+                    "pool `{}` sets both `count` and a range of nodes",
+                    pool.name
+                ),
+                None => format!("the number of nodes of pool `{}` is not set", pool.name),
+            };
             let builder = report
                 .diagnostic(&codes::NODE_COUNT_MISSING, nodes.span, message)
                 .primary_label("must have either `count`, or `min` and `max`")

@@ -5,10 +5,10 @@ use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, Nod
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::DerivationReason;
 
+use super::defaults::Defaults;
+use super::inputs::Inputs;
 use super::machine::{self, MachineContext};
-use super::{
-    Defaults, Inputs, advertised, device_classes, gpus, labels, nodes, rdma, sharing, taints,
-};
+use super::{advertised, device_classes, gpus, labels, nodes, rdma, sharing, taints};
 
 use crate::cloud::Cloud;
 use crate::{Pool, PoolGpus, PoolSettings, PoolSpec, Resolved};
@@ -24,7 +24,7 @@ pub(super) fn derive(
     let taints = taints::effective_taints(cloud, &spec);
     Pool {
         interconnect: cloud
-            .fabric(&spec)
+            .interconnect_resources(&spec)
             .into_iter()
             .chain(rdma::shared_nic_resource(&spec))
             .collect(),
@@ -75,7 +75,7 @@ impl SpecResolver<'_> {
             Allocation::Dra => Spanned::without_span(DevicePlugin::Gpuc),
         };
         let advertised = advertised::resolve(pool, &gpus, &sharing);
-        let (offers, classes) =
+        let (advertised_resources, classes) =
             device_classes::split_by_allocation(pool, allocation, &gpus, &sharing, advertised);
         let (own, shared) = (&pool.stack, &config.stack);
         PoolSpec {
@@ -84,7 +84,7 @@ impl SpecResolver<'_> {
             name: pool.name.clone(),
             machine_name: pool.machine.clone(),
             nodes: nodes::resolve(pool, self.report),
-            advertised: offers,
+            advertised: advertised_resources,
             classes,
             driver: self.resolve_driver(index, &gpus, plugin.value),
             driver_version: pool_or_cluster(
@@ -165,8 +165,8 @@ impl SpecResolver<'_> {
             .os(os)
             .is_some_and(|it| it.has_device_plugin);
         let (plugin, because) = if advertises {
-            let why = "the node image of this operating system includes a device plugin";
-            (DevicePlugin::Cloud, DerivationReason::Rule(why))
+            let reason = "the node image of this operating system includes a device plugin";
+            (DevicePlugin::Cloud, DerivationReason::Rule(reason))
         } else {
             (DevicePlugin::Gpuc, DerivationReason::Default)
         };

@@ -8,7 +8,7 @@ use crate::{AdvertisedResource, PoolSpec, RDMA_REPLICAS, RDMA_RESOURCE};
 pub(super) fn shared_nic_resource(pool: &PoolSpec) -> Option<AdvertisedResource> {
     let rdma = pool.settings.network.rdma.as_ref()?;
     Some(AdvertisedResource {
-        resource: RDMA_RESOURCE.to_owned(),
+        name: RDMA_RESOURCE.to_owned(),
         per_node: RDMA_REPLICAS,
         origin: Origin::rule(
             [rdma.span],

@@ -120,10 +120,10 @@ fn place_layout(
     if let Some(reported) = failed {
         return Err(reported);
     }
-    placement::place(mig, &requested).map_err(|misfit| {
+    placement::find_placement(mig, &requested).map_err(|error| {
         let first = &entry.layout[0].profile;
         let message = format!(
-            "these MIG devices do not fit on one {}: {misfit}",
+            "these MIG devices do not fit on one {}: {error}",
             gpus.model.key
         );
         report
@@ -141,7 +141,7 @@ fn partial_layout_help(mig: &Mig, requested: &[(&'static MigProfile, u32)]) -> S
         let max_count = (1..=(*count).min(16)).rev().find(|count| {
             let mut candidate = fitting.clone();
             candidate.push((profile, *count));
-            placement::place(mig, &candidate).is_ok()
+            placement::find_placement(mig, &candidate).is_ok()
         });
         if let Some(count) = max_count {
             fitting.push((profile, count));
@@ -151,7 +151,7 @@ fn partial_layout_help(mig: &Mig, requested: &[(&'static MigProfile, u32)]) -> S
         .iter()
         .map(|(profile, count)| format!("{count} x {}", profile.name))
         .collect();
-    match placement::place(mig, &fitting) {
+    match placement::find_placement(mig, &fitting) {
         Ok(placements) if !counts.is_empty() => format!(
             "{} fits: {}",
             counts.join(" + "),

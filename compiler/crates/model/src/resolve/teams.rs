@@ -9,8 +9,9 @@ use gpuc_syntax::diag::phrases::quoted_list;
 use gpuc_syntax::diag::{Report, Reported};
 use gpuc_syntax::node::DerivationReason;
 
+use super::codes;
+use super::defaults::Defaults;
 use super::grants::{reject_duplicate, resolve_grant};
-use super::{Defaults, codes};
 use crate::{
     Amounts, ContainerLimits, Grant, NamespaceQuota, Pool, Quota, Resolved, Team, TeamSettings,
 };

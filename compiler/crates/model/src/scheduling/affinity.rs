@@ -8,7 +8,7 @@
 use gpuc_schema::Span;
 
 use super::feasibility::Feasibility;
-use super::labels::{LabelValue, NodeLabels};
+use super::node_labels::{LabelValue, NodeLabels};
 
 /// An expression about a node label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -126,9 +126,9 @@ impl Requirement {
                 }
             }
             LabelValue::OneOf(values) => {
-                let answers = values.iter().map(|value| self.matches(value.as_deref()));
-                let answers: Vec<_> = answers.collect();
-                match (answers.contains(&true), answers.contains(&false)) {
+                let matches = values.iter().map(|value| self.matches(value.as_deref()));
+                let matches: Vec<_> = matches.collect();
+                match (matches.contains(&true), matches.contains(&false)) {
                     (true, false) => Feasibility::Fits,
                     (false, true) => Feasibility::DoesNotFit,
                     _ => Feasibility::Unknown,

@@ -1,61 +1,58 @@
-//! Checks whether loads fit together on places with limited capacity.
+//! Checks whether items fit together in bins with limited capacity.
 //!
-//! Each thing can be assigned to some of several places, and uses an amount of their capacity. If the things that fit
-//! only in certain places need more than the capacity of these places, they do not fit. The sets of places to check
-//! follow from the things.
+//! Each item can be assigned to some of several bins, and uses an amount of their capacity. If the items that fit only
+//! in certain bins need more than the capacity of these bins, they do not fit. The sets of bins to check follow from
+//! the items.
 
 use std::collections::BTreeSet;
 
-/// The maximum number of unions of places to check. No realistic cluster exceeds it.
+/// The maximum number of unions of bins to check. No realistic cluster exceeds it.
 const MAX_UNIONS: usize = 256;
 
-/// Things that do not fit together.
+/// Items that do not fit together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Oversubscription {
-    /// The places.
-    pub places: BTreeSet<usize>,
-    /// The indexes of the things that fit only in these places.
+    /// The bins.
+    pub bins: BTreeSet<usize>,
+    /// The indexes of the items that fit only in these bins.
     pub items: Vec<usize>,
     /// The amount that they need.
     pub requested: u64,
-    /// The capacity of the places.
+    /// The capacity of the bins.
     pub capacity: u64,
 }
 
-/// The smallest sets of places whose capacity is exceeded. `things` contains the places of each thing and the amount
-/// that it needs, `has` returns the capacity of a place, if it is known. A thing without places is ignored.
+/// The smallest sets of bins whose capacity is exceeded. `items` contains the bins of each item and the amount that it
+/// needs, `capacity_of` returns the capacity of a bin, if it is known. An item without bins is ignored.
 pub fn find_oversubscriptions(
-    things: &[(BTreeSet<usize>, u64)],
-    has: impl Fn(usize) -> Option<u64>,
+    items: &[(BTreeSet<usize>, u64)],
+    capacity_of: impl Fn(usize) -> Option<u64>,
 ) -> Vec<Oversubscription> {
     let mut found: Vec<Oversubscription> = Vec::new();
-    for places in unions(things.iter().map(|(places, _)| places)) {
-        if found
-            .iter()
-            .any(|smaller| smaller.places.is_subset(&places))
-        {
+    for bins in unions(items.iter().map(|(bins, _)| bins)) {
+        if found.iter().any(|smaller| smaller.bins.is_subset(&bins)) {
             continue;
         }
-        let capacity = places.iter().try_fold(0_u64, |total, place| {
-            Some(total.saturating_add(has(*place)?))
+        let capacity = bins.iter().try_fold(0_u64, |total, bin| {
+            Some(total.saturating_add(capacity_of(*bin)?))
         });
         let Some(capacity) = capacity else {
             continue;
         };
-        let inside: Vec<_> = things
+        let affected: Vec<_> = items
             .iter()
             .enumerate()
-            .filter(|(_, (own, count))| *count > 0 && !own.is_empty() && own.is_subset(&places))
+            .filter(|(_, (own, count))| *count > 0 && !own.is_empty() && own.is_subset(&bins))
             .collect();
-        let asked = inside
+        let requested = affected
             .iter()
             .map(|(_, (_, count))| *count)
             .fold(0, u64::saturating_add);
-        if asked > capacity {
+        if requested > capacity {
             found.push(Oversubscription {
-                items: inside.into_iter().map(|(index, _)| index).collect(),
-                places,
-                requested: asked,
+                items: affected.into_iter().map(|(index, _)| index).collect(),
+                bins,
+                requested,
                 capacity,
             });
         }
@@ -87,63 +84,65 @@ fn unions<'s>(sets: impl Iterator<Item = &'s BTreeSet<usize>>) -> Vec<BTreeSet<u
 /// The part of a node that a pod counts as is computed with several scales: with scale n, a pod of which at most n fit
 /// on a node counts as 1/n. Source: Fekete and Schepers, «New classes of fast lower bounds for bin
 /// packing problems», 2001, the function u^(k) (from memory).
-pub(super) fn nodes_needed(pods: &[(u64, u64)], room: u64) -> u64 {
+pub(super) fn nodes_needed(pods: &[(u64, u64)], capacity: u64) -> u64 {
     let pods = pods.iter().filter(|(count, each)| *count > 0 && *each > 0);
     let pods: Vec<_> = pods.collect();
-    if room == 0 || pods.is_empty() {
+    if capacity == 0 || pods.is_empty() {
         return 0;
     }
-    let scales = pods.iter().map(|(_, each)| (room / each).clamp(1, 1000));
+    let scales = pods
+        .iter()
+        .map(|(_, each)| (capacity / each).clamp(1, 1000));
     let scales: BTreeSet<u64> = scales.chain([1]).collect();
-    let needed = scales.into_iter().map(|scale| {
-        let (scale, room) = (u128::from(scale), u128::from(room));
+    let node_counts = scales.into_iter().map(|scale| {
+        let (scale, capacity) = (u128::from(scale), u128::from(capacity));
         let parts = pods.iter().map(|(count, each)| {
             let (count, each) = (u128::from(*count), u128::from(*each));
             let times = (scale + 1) * each;
-            let parts = if times % room == 0 {
+            let parts = if times % capacity == 0 {
                 scale * each
             } else {
-                times / room * room
+                times / capacity * capacity
             };
             count.saturating_mul(parts)
         });
         let parts = parts.fold(0, u128::saturating_add);
-        parts.div_ceil(scale * room)
+        parts.div_ceil(scale * capacity)
     });
-    u64::try_from(needed.max().unwrap_or(0)).unwrap_or(u64::MAX)
+    u64::try_from(node_counts.max().unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn set(places: &[usize]) -> BTreeSet<usize> {
-        places.iter().copied().collect()
+    fn set(bins: &[usize]) -> BTreeSet<usize> {
+        bins.iter().copied().collect()
     }
 
     #[test]
-    fn excesses_over_unions_of_places_are_found() {
-        let has = |place: usize| [Some(4), Some(2), None].get(place).copied().flatten();
+    fn oversubscribed_unions_of_bins_are_found() {
+        let capacity = |bin: usize| [Some(4), Some(2), None].get(bin).copied().flatten();
         let fits = [(set(&[0]), 4), (set(&[1]), 1), (set(&[0, 1]), 1)];
-        assert_eq!(find_oversubscriptions(&fits, has), []);
+        assert_eq!(find_oversubscriptions(&fits, capacity), []);
         let over = [(set(&[0]), 4), (set(&[1]), 1), (set(&[0, 1]), 2)];
-        let found = find_oversubscriptions(&over, has);
+        let found = find_oversubscriptions(&over, capacity);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].requested, found[0].capacity), (7, 6));
         assert_eq!(found[0].items, [0, 1, 2]);
         // If one place is exceeded, larger sets are not reported.
         let one = [(set(&[1]), 3), (set(&[0, 1]), 2)];
-        let found = find_oversubscriptions(&one, has);
+        let found = find_oversubscriptions(&one, capacity);
         assert_eq!((found[0].requested, found[0].capacity), (3, 2));
         assert_eq!(found[0].items, [0]);
-        // A thing without places is ignored.
+        // An item without bins is ignored.
         assert_eq!(
-            find_oversubscriptions(&[(set(&[]), 9), (set(&[0]), 4)], has),
+            find_oversubscriptions(&[(set(&[]), 9), (set(&[0]), 4)], capacity),
             []
         );
         // Places of unknown capacity are not reported.
         assert_eq!(
-            find_oversubscriptions(&[(set(&[2]), 9), (set(&[0, 2]), 9)], has),
+            find_oversubscriptions(&[(set(&[2]), 9), (set(&[0, 2]), 9)], capacity),
             []
         );
     }

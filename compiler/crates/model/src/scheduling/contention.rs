@@ -43,12 +43,12 @@ impl Subject {
 
 impl<'c> ExceededByTeam<'c> {
     /// The quotas that the services of a team exceed.
-    pub fn by_services(cluster: &'c Cluster, loads: &[RunningWorkload<'_>]) -> Vec<Self> {
+    pub fn by_services(cluster: &'c Cluster, workloads: &[RunningWorkload<'_>]) -> Vec<Self> {
         let mut sums = Vec::new();
         for team in &cluster.teams {
-            let services = workloads_of_team(team, loads, |load| load.is_long_running);
+            let services = workloads_of_team(team, workloads, |workload| workload.is_long_running);
             sums.extend(
-                quotas_exceeded_by(cluster, team, loads, &services)
+                quotas_exceeded_by(cluster, team, workloads, &services)
                     .into_iter()
                     .map(|spent| ExceededByTeam {
                         team,
@@ -69,33 +69,33 @@ impl<'c> ExceededByTeam<'c> {
     /// The quotas that one workload exceeds.
     pub fn by_workload(
         cluster: &'c Cluster,
-        loads: &[RunningWorkload<'_>],
+        workloads: &[RunningWorkload<'_>],
         index: usize,
     ) -> Vec<Self> {
-        let load = &loads[index];
-        let Some(team) = load.team.and_then(|name| cluster.team(name)) else {
+        let workload = &workloads[index];
+        let Some(team) = workload.team.and_then(|name| cluster.team(name)) else {
             return Vec::new();
         };
-        let found = exceeded_quotas(cluster, team, &[&loads[index]]).into_iter();
+        let found = exceeded_quotas(cluster, team, &[&workloads[index]]).into_iter();
         let sum = |spent: ExceededQuota| ExceededByTeam {
             team,
             quota: ExceededQuota {
                 workloads: vec![index],
                 ..spent
             },
-            subject: Subject::One(load.title.clone()),
+            subject: Subject::One(workload.title.clone()),
             help: "lower the requests, or raise the team's quota",
         };
         found.map(sum).collect()
     }
 
     /// The quotas that services and jobs of a team exceed together, although its services alone fit.
-    pub fn by_all_workloads(cluster: &'c Cluster, loads: &[RunningWorkload<'_>]) -> Vec<Self> {
+    pub fn by_all_workloads(cluster: &'c Cluster, workloads: &[RunningWorkload<'_>]) -> Vec<Self> {
         let mut sums = Vec::new();
         for team in &cluster.teams {
-            let services = workloads_of_team(team, loads, |load| load.is_long_running);
-            let jobs = workloads_of_team(team, loads, |load| !load.is_long_running);
-            let by_services = quotas_exceeded_by(cluster, team, loads, &services);
+            let services = workloads_of_team(team, workloads, |workload| workload.is_long_running);
+            let jobs = workloads_of_team(team, workloads, |workload| !workload.is_long_running);
+            let by_services = quotas_exceeded_by(cluster, team, workloads, &services);
             let is_new = |spent: &ExceededQuota| {
                 let is_same = |it: &ExceededQuota| {
                     it.resource == spent.resource && is_subset(&it.spans, &spent.spans)
@@ -103,8 +103,8 @@ impl<'c> ExceededByTeam<'c> {
                 !by_services.iter().any(is_same)
             };
             if !cluster.has_queues() {
-                let all = workloads_of_team(team, loads, |_| true);
-                let found = quotas_exceeded_by(cluster, team, loads, &all).into_iter();
+                let all = workloads_of_team(team, workloads, |_| true);
+                let found = quotas_exceeded_by(cluster, team, workloads, &all).into_iter();
                 sums.extend(found.filter(is_new).map(|spent| ExceededByTeam {
                     team,
                     quota: spent,
@@ -118,8 +118,8 @@ impl<'c> ExceededByTeam<'c> {
             let all = quotas_exceeded_by(
                 cluster,
                 team,
-                loads,
-                &workloads_of_team(team, loads, |_| true),
+                workloads,
+                &workloads_of_team(team, workloads, |_| true),
             )
             .into_iter();
             let claims = all.filter(|it| it.resource == QuotaResource::Storage && is_new(it));
@@ -131,14 +131,14 @@ impl<'c> ExceededByTeam<'c> {
             }));
             for job in jobs {
                 let concurrent: Vec<_> = services.iter().copied().chain([job]).collect();
-                let found = quotas_exceeded_by(cluster, team, loads, &concurrent).into_iter();
+                let found = quotas_exceeded_by(cluster, team, workloads, &concurrent).into_iter();
                 let found = found.filter(|it| it.resource != QuotaResource::Storage);
                 sums.extend(found.filter(is_new).map(|spent| ExceededByTeam {
                     team,
                     quota: spent,
                     subject: Subject::Several(format!(
                         "the services of team `{}` and {}",
-                        team.name, loads[job].title
+                        team.name, workloads[job].title
                     )),
                     help: "lower the requests, or raise the team's quota: the services leave too little for the job",
                 }));
@@ -166,28 +166,34 @@ impl<'c> ExceededByTeam<'c> {
     pub fn diagnostic<'r>(
         &self,
         code: &'static Code,
-        loads: &[RunningWorkload<'_>],
+        workloads: &[RunningWorkload<'_>],
         report: &'r mut Report,
     ) -> DiagnosticBuilder<'r> {
         let ExceededQuota {
-            resource: what,
-            requested: asked,
-            limit: has,
+            resource,
+            requested,
+            limit,
             ..
         } = &self.quota;
-        let available = match what {
-            QuotaResource::Device(_) => has.to_string(),
-            what => what.format_amount(*has),
+        let available = match resource {
+            QuotaResource::Device(_) => limit.to_string(),
+            resource => resource.format_amount(*limit),
         };
         let message = format!(
             "{} {} at once, but the team's limit is {available}",
             self.subject.needs(),
-            what.format_amount(*asked)
+            resource.format_amount(*requested)
         );
-        let mut builder =
-            diagnostic_for_workloads(what, &self.quota.workloads, &message, code, loads, report);
-        for place in self.quota.spans.iter().filter(|it| it.is_written()) {
-            builder = builder.label(*place, "this limits the team");
+        let mut builder = diagnostic_for_workloads(
+            resource,
+            &self.quota.workloads,
+            &message,
+            code,
+            workloads,
+            report,
+        );
+        for span in self.quota.spans.iter().filter(|it| it.is_written()) {
+            builder = builder.label(*span, "this limits the team");
         }
         if self.quota.spans.iter().all(|it| !it.is_written()) {
             builder = builder.label(self.team.name.span, "this team");
@@ -220,13 +226,13 @@ impl<'c> ExceededByTeam<'c> {
 /// The indexes of the workloads of a team that match a predicate.
 fn workloads_of_team(
     team: &Team,
-    loads: &[RunningWorkload<'_>],
+    workloads: &[RunningWorkload<'_>],
     matches: impl Fn(&RunningWorkload<'_>) -> bool,
 ) -> Vec<usize> {
-    loads
+    workloads
         .iter()
         .enumerate()
-        .filter(|(_, load)| load.team == Some(team.name.as_str()) && matches(load))
+        .filter(|(_, workload)| workload.team == Some(team.name.as_str()) && matches(workload))
         .map(|(index, _)| index)
         .collect()
 }
@@ -235,15 +241,15 @@ fn workloads_of_team(
 fn quotas_exceeded_by(
     cluster: &Cluster,
     team: &Team,
-    loads: &[RunningWorkload<'_>],
+    workloads: &[RunningWorkload<'_>],
     selected: &[usize],
 ) -> Vec<ExceededQuota> {
     // Another rule reports a workload that exceeds the quota alone.
     if selected.len() < 2 {
         return Vec::new();
     }
-    let selected_loads: Vec<_> = selected.iter().map(|index| &loads[*index]).collect();
-    let mut found = exceeded_quotas(cluster, team, &selected_loads);
+    let selected_workloads: Vec<_> = selected.iter().map(|index| &workloads[*index]).collect();
+    let mut found = exceeded_quotas(cluster, team, &selected_workloads);
     for spent in &mut found {
         spent.workloads = spent
             .workloads
@@ -262,7 +268,7 @@ fn is_subset<T: PartialEq>(few: &[T], many: &[T]) -> bool {
 pub fn over_capacity_diagnostic<'r>(
     over_capacity: &OverCapacity<'_>,
     code: &'static Code,
-    loads: &[RunningWorkload<'_>],
+    workloads: &[RunningWorkload<'_>],
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
     let names: Vec<_> = over_capacity
@@ -282,9 +288,9 @@ pub fn over_capacity_diagnostic<'r>(
         .iter()
         .filter_map(|pool| pool.nodes.get());
     let max: u64 = nodes.clone().map(|nodes| u64::from(nodes.max)).sum();
-    let what = &over_capacity.resource;
-    let (needed, available) = if over_capacity.counts_nodes {
-        let name = match what {
+    let resource = &over_capacity.resource;
+    let (required, available) = if over_capacity.counts_nodes {
+        let name = match resource {
             QuotaResource::Device(name) => format!("`{name}`"),
             QuotaResource::Memory => "memory".to_owned(),
             _ => "CPU".to_owned(),
@@ -295,29 +301,32 @@ pub fn over_capacity_diagnostic<'r>(
             format!("{their} maximum is {}", over_capacity.capacity),
         )
     } else {
-        let has = match what {
+        let limit = match resource {
             QuotaResource::Device(_) => over_capacity.capacity.to_string(),
-            what => what.format_amount(over_capacity.capacity),
+            resource => resource.format_amount(over_capacity.capacity),
         };
         let nodes = phrases::pluralize(max, "node");
         (
-            format!("{} at once", what.format_amount(over_capacity.requested)),
-            format!("{their} maximum of {nodes} has {has}"),
+            format!(
+                "{} at once",
+                resource.format_amount(over_capacity.requested)
+            ),
+            format!("{their} maximum of {nodes} has {limit}"),
         )
     };
     let message = match over_capacity.workloads.as_slice() {
-        [only] if !loads[*only].is_long_running => {
-            let title = &loads[*only].title;
-            format!("{title} needs {needed} on {pools}, but {available}")
+        [only] if !workloads[*only].is_long_running => {
+            let title = &workloads[*only].title;
+            format!("{title} needs {required} on {pools}, but {available}")
         }
-        _ => format!("the services on {pools} need {needed}, but {available}"),
+        _ => format!("the services on {pools} need {required}, but {available}"),
     };
     let mut builder = diagnostic_for_workloads(
-        what,
+        resource,
         &over_capacity.workloads,
         &message,
         code,
-        loads,
+        workloads,
         report,
     );
     for pool in &over_capacity.pools {
@@ -337,34 +346,37 @@ pub fn over_capacity_diagnostic<'r>(
 
 /// A diagnostic at the last of the workloads, with labels at the others.
 fn diagnostic_for_workloads<'r>(
-    what: &QuotaResource,
+    resource: &QuotaResource,
     indexes: &[usize],
     message: &str,
     code: &'static Code,
-    loads: &[RunningWorkload<'_>],
+    workloads: &[RunningWorkload<'_>],
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
-    let requesting = || indexes.iter().map(|index| &loads[*index]);
+    let requesting = || indexes.iter().map(|index| &workloads[*index]);
     let last = requesting()
-        .rfind(|load| load.is_patched)
+        .rfind(|workload| workload.is_patched)
         .or(requesting().next_back());
-    let span = last.map_or(gpuc_schema::Span::NONE, |load| load.span);
+    let span = last.map_or(gpuc_schema::Span::NONE, |workload| workload.span);
     let mut builder = report.diagnostic(code, span, message);
     for index in indexes {
-        let load = &loads[*index];
-        let amount = load.requested(what);
-        let label = match what {
+        let workload = &workloads[*index];
+        let amount = workload.requested(resource);
+        let label = match resource {
             QuotaResource::Pods | QuotaResource::Storage => {
-                format!("needs {}", what.format_amount(amount))
+                format!("needs {}", resource.format_amount(amount))
             }
-            what => {
-                let by_pods = load.requests_by_group(what).into_iter();
+            resource => {
+                let by_pods = workload.requests_by_group(resource).into_iter();
                 let pods = by_pods
                     .filter(|(_, each)| *each > 0)
                     .map(|(pods, _)| pods)
                     .fold(0, u64::saturating_add);
-                let (amount, pods) = (what.format_amount(amount), phrases::pluralize(pods, "pod"));
-                let suffix = if load.has_default_request(what) {
+                let (amount, pods) = (
+                    resource.format_amount(amount),
+                    phrases::pluralize(pods, "pod"),
+                );
+                let suffix = if workload.has_default_request(resource) {
                     ", the default of pods that set no requests"
                 } else {
                     ""
@@ -372,43 +384,44 @@ fn diagnostic_for_workloads<'r>(
                 format!("needs {amount} for {pods}{suffix}")
             }
         };
-        builder = builder.label(load.span, label);
+        builder = builder.label(workload.span, label);
     }
     builder
 }
 
 /// The diagnostic that pods that start together do not fit into one pool.
 pub fn unschedulable_diagnostic<'r>(
-    stuck: &UnschedulablePodSets<'_>,
-    load: &RunningWorkload<'_>,
+    unschedulable: &UnschedulablePodSets<'_>,
+    workload: &RunningWorkload<'_>,
     code: &'static Code,
     report: &'r mut Report,
 ) -> DiagnosticBuilder<'r> {
-    let (subject, max) = (&load.title, stuck.max_in_one_pool());
-    let what = |count: u64| QuotaResource::Device(stuck.resource.clone()).format_amount(count);
-    let message = match stuck.pod_set_devices.as_slice() {
+    let (subject, max) = (&workload.title, unschedulable.max_in_one_pool());
+    let format_count =
+        |count: u64| QuotaResource::Device(unschedulable.resource.clone()).format_amount(count);
+    let message = match unschedulable.pod_set_devices.as_slice() {
         [several @ .., last] if several.first().is_some_and(|first| *first <= max) => {
             let several: Vec<_> = several.iter().map(u64::to_string).collect();
             let several = several.join(", ");
             format!(
                 "{subject} needs {several} and {}, each within one pool, but no pools have enough for all of them",
-                what(*last)
+                format_count(*last)
             )
         }
         sets => {
             let largest = sets.first().copied().unwrap_or(0);
             format!(
                 "{subject} needs {} within one pool, but its team's limit in a single pool is at most {max}",
-                what(largest)
+                format_count(largest)
             )
         }
     };
-    let mut builder = report.diagnostic(code, load.span, message);
-    for (grant, has) in &stuck.reachable_grants {
-        let label = if *has < u64::from(grant.limit.value) {
-            format!("the team can reach {has} of these: other teams lend no more")
+    let mut builder = report.diagnostic(code, workload.span, message);
+    for (grant, limit) in &unschedulable.reachable_grants {
+        let label = if *limit < u64::from(grant.limit.value) {
+            format!("the team can reach {limit} of these: other teams lend no more")
         } else {
-            format!("the team's limit in this pool is {has}")
+            format!("the team's limit in this pool is {limit}")
         };
         builder = builder.label(grant.span, label);
     }

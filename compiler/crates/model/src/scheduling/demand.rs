@@ -4,7 +4,7 @@ use gpuc_schema::config::Quantity;
 use gpuc_schema::{Span, Spanned};
 
 use super::affinity::{Requirement, Term};
-use super::image::Cuda;
+use super::cuda::{Cuda, cuda_version};
 use crate::cloud::machine::CpuArchitecture;
 
 /// The scheduling requirements of a pod, each with its location.
@@ -107,7 +107,7 @@ pub struct Image {
 impl Image {
     /// An image with the CUDA version from its name.
     pub fn new(name: Spanned<String>) -> Self {
-        let cuda = super::image::cuda_version(&name);
+        let cuda = cuda_version(&name);
         Self { name, cuda }
     }
 }
@@ -135,10 +135,10 @@ impl Amount {
 
     /// The sum of both amounts, with the location of one that is not a default.
     pub(super) fn plus(self, other: Self) -> Self {
-        let asked = if self.is_default { other } else { self };
+        let requested = if self.is_default { other } else { self };
         Self {
             value: self.value.saturating_add(other.value),
-            ..asked
+            ..requested
         }
     }
 }

@@ -1,122 +1,13 @@
-//! CUDA versions from image names, and detection of image names that do not exist.
-
-use std::fmt;
+//! Checks the CUDA versions of images, and detects image names that do not exist.
 
 use gpuc_schema::config::DriverOwner;
 use gpuc_schema::gpu::cuda::{DriverVersion, RELEASES, min_branch_for, supports};
 
+use super::cuda::{Cuda, MONTHLY_FRAMEWORKS};
 use super::demand::Image;
-use super::{Demand, Feasibility, MisfitCause, Reason, ngc};
+use super::image_name::{ImageName, parse_image_name};
+use super::{Demand, Feasibility, MisfitCause, Reason};
 use crate::Pool;
-
-/// The CUDA version of an image.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Cuda {
-    /// The major version: 12 in 12.4.
-    pub major: u8,
-    /// The minor version: 4 in 12.4, if the name contains it.
-    pub minor: Option<u8>,
-    /// Whether the image contains NVIDIA's compatibility package for older drivers of data center GPUs.
-    pub has_compat: bool,
-}
-
-impl fmt::Display for Cuda {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.major)?;
-        self.minor.map_or(Ok(()), |minor| write!(f, ".{minor}"))
-    }
-}
-
-/// The repository and tag of an image name, without the digest.
-struct ImageName<'n> {
-    repository: &'n str,
-    tag: &'n str,
-}
-
-fn parse_image_name(name: &str) -> ImageName<'_> {
-    let name = name.split('@').next().unwrap_or(name);
-    // A colon before the last slash is a registry's port.
-    let after = name.rfind('/').map_or(0, |slash| slash + 1);
-    let (repository, tag) = match name[after..].split_once(':') {
-        Some((last, tag)) => (&name[..after + last.len()], tag),
-        None => (name, ""),
-    };
-    ImageName { repository, tag }
-}
-
-/// The registries where NVIDIA publishes its tags.
-const REGISTRIES: &[&str] = &["docker.io", "index.docker.io", "nvcr.io"];
-
-impl ImageName<'_> {
-    /// Whether it is in another registry, where NVIDIA does not control the tags.
-    fn is_mirrored(&self) -> bool {
-        let host = self.repository.split_once('/').map(|it| it.0);
-        // A first part with neither a dot nor a port is a user of Docker Hub.
-        let host = host.filter(|host| host.contains(['.', ':']) || *host == "localhost");
-        host.is_some_and(|host| !REGISTRIES.contains(&host))
-    }
-
-    /// Whether it is this repository, in any registry or mirror.
-    fn is_repository(&self, repository: &str) -> bool {
-        let rest = self.repository.strip_suffix(repository);
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('/'))
-    }
-}
-
-/// Frameworks with a monthly image from NVIDIA, all with the same CUDA version.
-const MONTHLY_FRAMEWORKS: &[&str] = &[
-    "nvidia/pytorch",
-    "nvidia/tensorflow",
-    "nvidia/tritonserver",
-    "nvidia/jax",
-    "nvidia/cuda-dl-base",
-    "nvidia/vllm",
-    "nvidia/sglang",
-];
-
-/// The CUDA version of an image, if its name contains one.
-pub fn cuda_version(name: &str) -> Option<Cuda> {
-    let name = parse_image_name(name);
-    if name.is_repository("nvidia/cuda") {
-        return parse_version(name.tag, true);
-    }
-    if MONTHLY_FRAMEWORKS
-        .iter()
-        .any(|repository| name.is_repository(repository))
-    {
-        return ngc::cuda(name.tag);
-    }
-    let mut parts = name.tag.split(['-', '_']);
-    parts.find_map(parse_tag_part)
-}
-
-/// Parses the version at the start of a tag such as `12.4.1-base-ubuntu22.04`.
-fn parse_version(text: &str, has_compat: bool) -> Option<Cuda> {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.');
-    let mut parts = text[..end.unwrap_or(text.len())].split('.');
-    let major = parts.next()?.parse().ok()?;
-    let minor = parts.next().and_then(|minor| minor.parse().ok());
-    Some(Cuda {
-        major,
-        minor,
-        has_compat,
-    })
-}
-
-/// Parses a part of a tag such as `cuda12.4` or `cu124`.
-fn parse_tag_part(part: &str) -> Option<Cuda> {
-    if let Some(rest) = part.strip_prefix("cuda") {
-        return parse_version(rest, false);
-    }
-    let digits = part.strip_prefix("cu")?;
-    let is_number = digits.len() == 3 && digits.bytes().all(|byte| byte.is_ascii_digit());
-    let (major, minor) = is_number.then(|| digits.split_at(2))?;
-    Some(Cuda {
-        major: major.parse().ok()?,
-        minor: minor.parse().ok(),
-        has_compat: false,
-    })
-}
 
 /// The problem with an image name that does not exist.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,9 +27,9 @@ pub fn find_nonexistent(name: &str) -> Option<NonexistentImage> {
     if name.is_mirrored() {
         return None;
     }
-    let nonexistent = |why, instead| {
+    let nonexistent = |reason, instead| {
         Some(NonexistentImage {
-            reason: why,
+            reason,
             help: instead,
         })
     };
@@ -270,43 +161,43 @@ pub(super) fn check(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
     }
     for (image, cuda) in demand.images.iter().filter_map(with_cuda) {
         let name = image.name.value.clone();
-        let (why, answer, place) = if !supports(cuda.major, gpus.model.architecture) {
-            let card = gpus.model.key;
-            let why = MisfitCause::GpuModel {
+        let (cause, feasibility, pool_span) = if !supports(cuda.major, gpus.model.architecture) {
+            let gpu_model = gpus.model.key;
+            let cause = MisfitCause::GpuModel {
                 image: name,
                 cuda,
-                card,
+                gpu_model,
             };
-            (why, Feasibility::DoesNotFit, gpus.span)
-        } else if let Some((driver, place)) = driver_version(pool)
-            && let Some(needed) = min_branch_for(cuda.major)
-            && driver.branch < needed
+            (cause, Feasibility::DoesNotFit, gpus.span)
+        } else if let Some((driver, pool_span)) = driver_version(pool)
+            && let Some(min_branch) = min_branch_for(cuda.major)
+            && driver.branch < min_branch
         {
             let has_forward_compatibility =
                 cuda.has_compat && FORWARD_COMPATIBLE_BRANCHES.contains(&driver.branch);
-            let why = MisfitCause::Driver {
+            let cause = MisfitCause::Driver {
                 image: name,
                 cuda,
                 branch: driver.branch,
-                needed,
+                min_branch,
             };
             (
-                why,
+                cause,
                 if has_forward_compatibility {
                     Feasibility::Unknown
                 } else {
                     Feasibility::DoesNotFit
                 },
-                place,
+                pool_span,
             )
         } else {
             continue;
         };
         reasons.push(Reason {
-            cause: why,
-            feasibility: answer,
+            cause,
+            feasibility,
             request_span: image.name.span,
-            pool_span: place,
+            pool_span,
         });
     }
 }
@@ -326,42 +217,6 @@ fn driver_version(pool: &Pool) -> Option<(DriverVersion, gpuc_schema::Span)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn cuda_versions_are_parsed_from_names() {
-        let digest = "sha256:0123";
-        for (name, expected) in [
-            ("nvidia/cuda:12.4.1-base-ubuntu22.04", Some("12.4")),
-            ("docker.io/nvidia/cuda:11.8.0-devel-ubi8", Some("11.8")),
-            (
-                "mirror.local:5000/nvidia/cuda:13.0.1-base-ubuntu24.04",
-                Some("13.0"),
-            ),
-            ("nvcr.io/nvidia/cuda:12.8.1-base-ubuntu24.04", Some("12.8")),
-            ("nvcr.io/nvidia/pytorch:24.05-py3", Some("12.4")),
-            ("nvcr.io/nvidia/tritonserver:25.08-py3", Some("13.0")),
-            (
-                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime",
-                Some("12.4"),
-            ),
-            (
-                "pytorch/pytorch:2.4.0-cuda12.4-cudnn9-runtime@DIGEST",
-                Some("12.4"),
-            ),
-            ("example.com/train:1.0_cu118", Some("11.8")),
-            ("example.com/train:cuda12", Some("12")),
-            ("tensorflow/tensorflow:2.15.0-gpu", None),
-            ("nvidia/cuda", None),
-            ("nvidia/cuda:latest", None),
-            ("mynvidia/cuda:12.4.1-base-ubuntu22.04", None),
-            ("registry:5000/custom", None),
-            ("vllm/vllm-openai:v0.11.0", None),
-        ] {
-            let name = name.replace("DIGEST", digest);
-            let found = cuda_version(&name).map(|cuda| cuda.to_string());
-            assert_eq!(found.as_deref(), expected, "{name}");
-        }
-    }
 
     #[test]
     fn nonexistent_names_are_found() {
@@ -440,7 +295,7 @@ mod tests {
             ("localhost/nvidia/cuda:latest", None),
             ("mirror:5000/nvidia/k8s-device-plugin:0.20.0", None),
         ] {
-            let found = find_nonexistent(name).map(|gone| gone.help);
+            let found = find_nonexistent(name).map(|image| image.help);
             assert_eq!(found.as_deref(), instead, "{name}");
         }
     }

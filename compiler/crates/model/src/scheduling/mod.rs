@@ -9,14 +9,18 @@
 mod affinity;
 pub mod capacity;
 pub mod contention;
+mod cuda;
 mod defaults;
 mod demand;
 mod explain;
 mod image;
+mod image_name;
 mod labels;
 mod ngc;
 mod node;
+mod node_labels;
 mod pod;
+mod pool_feasibility;
 mod resources;
 mod workload;
 
@@ -30,18 +34,20 @@ mod workloads;
 
 pub use affinity::{Operator, Requirement, Term};
 pub use capacity::{OverCapacity, find_over_capacity};
+pub use cuda::{Cuda, cuda_version};
 pub use defaults::DefaultRequests;
 pub use demand::{Amount, Claim, Demand, Image, PodToleration, Request};
 pub use explain::{closest_fit, explain_pool, explain_pools};
-pub use image::{Cuda, NonexistentImage, cuda_version, find_nonexistent};
-pub use labels::{ZONE, known_label_values};
+pub use image::{NonexistentImage, find_nonexistent};
+pub use node_labels::{ZONE, known_label_values};
 pub use pod::thousandths_of_node;
 pub use pod_sets::{UnschedulablePodSets, can_assign, find_unschedulable, pod_sets};
 pub use reason::{MisfitCause, Reason, gib};
 pub use workload::{PodGroup, QuotaResource, RunningWorkload, claimed_storage, is_long_running};
 
 pub use bin_packing::{Oversubscription, find_oversubscriptions};
-pub use feasibility::{Feasibility, PoolFeasibility, check_pool, check_pools};
+pub use feasibility::Feasibility;
+pub use pool_feasibility::{PoolFeasibility, check_pool, check_pools};
 pub use taints::tolerates;
 pub use usage::{ExceededQuota, Limit, exceeded_quotas, resource_limits};
 pub use workloads::{fitting_pools, misfit_reason};

@@ -4,7 +4,7 @@
 //! «Driver Requirements» of each release listed here, read 2026-11-21. All images of a month have the same CUDA
 //! version.
 
-use super::image::Cuda;
+use super::cuda::Cuda;
 
 /// A year and month, or a major and a minor version.
 type Pair = (u8, u8);

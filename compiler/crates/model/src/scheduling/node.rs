@@ -5,8 +5,7 @@ use gpuc_schema::Span;
 use super::demand::Amount;
 use super::taints::untolerated;
 use super::{Demand, Feasibility, MisfitCause, PodToleration, Reason, resources};
-use crate::cloud::machine::CpuArchitecture;
-use crate::{Cluster, MachineType, NodeCapacity, Pool, PoolTaint, SetBy};
+use crate::{Cluster, NodeCapacity, Pool, PoolTaint, SetBy};
 
 pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     check_size(demand, cluster, pool, reasons);
@@ -24,77 +23,72 @@ fn machine_span(pool: &Pool) -> Span {
 
 fn check_size(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     let (cpu, memory) = cluster.node_capacity(pool);
-    let mut larger = |asked: Option<Amount>,
-                      has: Option<NodeCapacity>,
-                      why: fn(u64, NodeCapacity) -> MisfitCause| {
-        let asked = asked.zip(has);
-        let Some((asked, has)) = asked.filter(|(asked, has)| asked.value > has.allocatable) else {
+    let mut larger = |requested: Option<Amount>,
+                      capacity: Option<NodeCapacity>,
+                      cause: fn(u64, NodeCapacity) -> MisfitCause| {
+        let requested = requested.zip(capacity);
+        let Some((requested, capacity)) =
+            requested.filter(|(requested, capacity)| requested.value > capacity.allocatable)
+        else {
             return;
         };
         reasons.push(Reason {
-            cause: why(asked.value, has),
+            cause: cause(requested.value, capacity),
             feasibility: Feasibility::DoesNotFit,
-            request_span: asked.span,
-            pool_span: has.span.unwrap_or_else(|| machine_span(pool)),
+            request_span: requested.span,
+            pool_span: capacity.span.unwrap_or_else(|| machine_span(pool)),
         });
     };
-    larger(demand.cpu, cpu, |asked, has| MisfitCause::Cpu {
-        asked,
-        has,
+    larger(demand.cpu, cpu, |requested, capacity| MisfitCause::Cpu {
+        requested,
+        capacity,
     });
-    larger(demand.memory, memory, |asked, has| MisfitCause::Memory {
-        asked,
-        has,
+    larger(demand.memory, memory, |requested, capacity| {
+        MisfitCause::Memory {
+            requested,
+            capacity,
+        }
     });
 }
 
 /// Checks the disk request. The node's disk is shared by its pods and the node itself.
 fn check_disk(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
     let disk = cluster.cloud.node_disk(cluster, pool);
-    let Some((asked, has)) = demand.disk.zip(disk) else {
+    let Some((requested, node_disk)) = demand.disk.zip(disk) else {
         return;
     };
-    if asked.value > has.bytes {
+    if requested.value > node_disk.bytes {
         reasons.push(Reason {
             cause: MisfitCause::Disk {
-                asked: asked.value,
-                has: has.bytes,
+                requested: requested.value,
+                capacity: node_disk.bytes,
             },
             feasibility: Feasibility::DoesNotFit,
-            request_span: asked.span,
-            pool_span: has.span.unwrap_or_else(|| machine_span(pool)),
+            request_span: requested.span,
+            pool_span: node_disk.span.unwrap_or_else(|| machine_span(pool)),
         });
     }
 }
 
-/// The CPU architecture of the machine, if it is known.
-pub(super) fn known_architecture(pool: &Pool) -> Option<CpuArchitecture> {
-    match pool.machine.get()? {
-        MachineType::Catalog(machine) => Some(machine.architecture),
-        MachineType::Cpu(cpu) => Some((*cpu)?.architecture),
-        MachineType::Host => None,
-    }
-}
-
 fn check_architecture(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>) {
-    let Some(asked) = &demand.architecture else {
+    let Some(requested) = &demand.architecture else {
         return;
     };
-    let architecture = known_architecture(pool);
-    if architecture == Some(asked.value) || pool.machine.is_unresolved() {
+    let architecture = pool.known_architecture();
+    if architecture == Some(requested.value) || pool.machine.is_unresolved() {
         return;
     }
     reasons.push(Reason {
         cause: MisfitCause::Architecture {
-            asked: asked.value,
-            has: architecture,
+            requested: requested.value,
+            actual: architecture,
         },
         feasibility: if architecture.is_some() {
             Feasibility::DoesNotFit
         } else {
             Feasibility::Unknown
         },
-        request_span: asked.span,
+        request_span: requested.span,
         pool_span: machine_span(pool),
     });
 }
@@ -139,9 +133,9 @@ fn check_node_count(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
         return;
     };
     let (cpu, memory) = cluster.node_capacity(pool);
-    let pods_by_size = |asked: Option<Amount>, has: Option<NodeCapacity>| {
-        let (asked, has) = asked.zip(has)?;
-        has.allocatable.checked_div(asked.value)
+    let pods_by_size = |requested: Option<Amount>, capacity: Option<NodeCapacity>| {
+        let (requested, capacity) = requested.zip(capacity)?;
+        capacity.allocatable.checked_div(requested.value)
     };
     let of_size = [
         pods_by_size(demand.cpu, cpu),
@@ -157,15 +151,15 @@ fn check_node_count(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
     let Some(on_a_node) = on_a_node.filter(|count| *count > 0) else {
         return;
     };
-    let asked = u64::from(pods.value);
-    let needed = asked.div_ceil(on_a_node);
+    let pod_count = u64::from(pods.value);
+    let required_nodes = pod_count.div_ceil(on_a_node);
     let max_nodes = u64::from(nodes.max);
-    if needed > max_nodes {
+    if required_nodes > max_nodes {
         reasons.push(Reason {
             cause: MisfitCause::Nodes {
-                pods: asked,
-                needed,
-                most: max_nodes,
+                pods: pod_count,
+                required_nodes,
+                max_nodes,
             },
             feasibility: Feasibility::DoesNotFit,
             request_span: pods.span,

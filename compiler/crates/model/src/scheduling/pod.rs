@@ -56,11 +56,11 @@ impl Demand {
         let (total, largest) = pod_amounts(spec, containers, inits, defaults);
         let amount = |name: &str| total.get(name);
         let resources = total.iter().filter(|(name, _)| is_extended_resource(name));
-        let resources = resources.map(|(name, asked)| Request {
-            resource: Spanned::new(name.clone(), asked.name),
-            count: asked.amount.div_ceil(1000),
+        let resources = resources.map(|(name, requested)| Request {
+            resource: Spanned::new(name.clone(), requested.name),
+            count: requested.amount.div_ceil(1000),
             container_max: largest.get(name).map_or(0, |it| it.amount.div_ceil(1000)),
-            span: asked.span,
+            span: requested.span,
         });
         let all = containers.iter().chain(inits);
         let images = all.filter_map(|container| {
@@ -73,9 +73,9 @@ impl Demand {
         Self {
             resources: resources.collect(),
             unresolved_claims: claim_names(spec),
-            cpu: amount("cpu").map(|asked| asked.amount(1)),
-            memory: amount("memory").map(|asked| asked.amount(1000)),
-            disk: amount("ephemeral-storage").map(|asked| asked.amount(1000)),
+            cpu: amount("cpu").map(|requested| requested.amount(1)),
+            memory: amount("memory").map(|requested| requested.amount(1000)),
+            disk: amount("ephemeral-storage").map(|requested| requested.amount(1000)),
             selector: node_selector(spec),
             affinity: required_affinity(spec),
             tolerations: list(spec, "tolerations")
@@ -111,44 +111,44 @@ fn pod_amounts(
     spec: &Node,
     containers: &[Node],
     inits: &[Node],
-    given: &DefaultRequests,
+    defaults: &DefaultRequests,
 ) -> (Amounts, Amounts) {
     let mut largest = Amounts::new();
     let mut total = Amounts::new();
     let container_requests = |container: &Node| {
-        let mut asked = requests_or_limits(container.get("resources"));
-        for (name, given, unit) in [("cpu", given.cpu, 1), ("memory", given.memory, 1000)] {
-            if let Some(given) = given {
-                let asked = asked.entry(name.to_owned());
-                asked.or_insert(RequestedAmount::from_default(given, unit));
+        let mut requested = requests_or_limits(container.get("resources"));
+        for (name, default, unit) in [("cpu", defaults.cpu, 1), ("memory", defaults.memory, 1000)] {
+            if let Some(default) = default {
+                let entry = requested.entry(name.to_owned());
+                entry.or_insert(RequestedAmount::from_default(default, unit));
             }
         }
-        asked
+        requested
     };
     for container in containers {
-        let asked = container_requests(container);
-        raise_amounts(&mut largest, &asked);
-        add_amounts(&mut total, &asked);
+        let requested = container_requests(container);
+        raise_amounts(&mut largest, &requested);
+        add_amounts(&mut total, &requested);
     }
     let mut sidecars = Amounts::new();
     let mut starting = Amounts::new();
     for container in inits {
-        let mut asked = container_requests(container);
-        raise_amounts(&mut largest, &asked);
+        let mut requested = container_requests(container);
+        raise_amounts(&mut largest, &requested);
         let restarts = container.get("restartPolicy").and_then(Node::text);
         if restarts == Some("Always") {
-            add_amounts(&mut total, &asked);
-            add_amounts(&mut sidecars, &asked);
-            asked.clone_from(&sidecars);
+            add_amounts(&mut total, &requested);
+            add_amounts(&mut sidecars, &requested);
+            requested.clone_from(&sidecars);
         } else {
-            add_amounts(&mut asked, &sidecars);
+            add_amounts(&mut requested, &sidecars);
         }
-        raise_amounts(&mut starting, &asked);
+        raise_amounts(&mut starting, &requested);
     }
     raise_amounts(&mut total, &starting);
     // Pod-level resources take precedence.
-    for (name, asked) in requests_or_limits(spec.get("resources")) {
-        total.insert(name, asked);
+    for (name, requested) in requests_or_limits(spec.get("resources")) {
+        total.insert(name, requested);
     }
     if let Some(overhead) = spec.get("overhead") {
         add_amounts(&mut total, &parse_quantities(overhead));
@@ -158,24 +158,24 @@ fn pod_amounts(
 
 /// The requests of a container, with its limits for resources without a request.
 fn requests_or_limits(resources: Option<&Node>) -> Amounts {
-    let part = |key| resources.and_then(|resources| resources.get(key));
-    let mut amounts = part("limits").map(parse_quantities).unwrap_or_default();
-    amounts.extend(part("requests").map(parse_quantities).unwrap_or_default());
+    let list = |key| resources.and_then(|resources| resources.get(key));
+    let mut amounts = list("limits").map(parse_quantities).unwrap_or_default();
+    amounts.extend(list("requests").map(parse_quantities).unwrap_or_default());
     amounts
 }
 
 fn parse_quantities(list: &Node) -> Amounts {
-    let asked = |entry: &Entry| {
+    let to_request = |entry: &Entry| {
         let amount = thousandths_of_node(&entry.value)?;
-        let asked = RequestedAmount {
+        let requested = RequestedAmount {
             amount,
             name: entry.key_span,
             span: entry.value.span(),
             is_default: false,
         };
-        Some((entry.key.clone(), asked))
+        Some((entry.key.clone(), requested))
     };
-    list.entries().iter().filter_map(asked).collect()
+    list.entries().iter().filter_map(to_request).collect()
 }
 
 /// A quantity in thousandths, as parsed by Kubernetes; `None` if it is invalid.
@@ -194,24 +194,24 @@ fn scalar(node: &Node) -> Option<String> {
 }
 
 fn add_amounts(total: &mut Amounts, more: &Amounts) {
-    for (name, asked) in more {
+    for (name, requested) in more {
         let sum = total.entry(name.clone()).or_insert(RequestedAmount {
             amount: 0,
-            ..*asked
+            ..*requested
         });
-        let amount = sum.amount.saturating_add(asked.amount);
+        let amount = sum.amount.saturating_add(requested.amount);
         if sum.is_default {
-            *sum = *asked;
+            *sum = *requested;
         }
         sum.amount = amount;
     }
 }
 
 fn raise_amounts(total: &mut Amounts, other: &Amounts) {
-    for (name, asked) in other {
-        let maximum = total.entry(name.clone()).or_insert(*asked);
-        if maximum.amount < asked.amount {
-            *maximum = *asked;
+    for (name, requested) in other {
+        let maximum = total.entry(name.clone()).or_insert(*requested);
+        if maximum.amount < requested.amount {
+            *maximum = *requested;
         }
     }
 }

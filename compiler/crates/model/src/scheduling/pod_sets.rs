@@ -31,7 +31,7 @@ impl UnschedulablePodSets<'_> {
     pub fn max_in_one_pool(&self) -> u64 {
         self.reachable_grants
             .iter()
-            .map(|(_, has)| *has)
+            .map(|(_, capacity)| *capacity)
             .max()
             .unwrap_or(0)
     }
@@ -56,23 +56,23 @@ pub fn pod_sets(task: Task<'_>) -> Vec<u64> {
 pub fn find_unschedulable<'t>(
     cluster: &Cluster,
     team: &'t Team,
-    load: &RunningWorkload<'_>,
+    workload: &RunningWorkload<'_>,
 ) -> Option<UnschedulablePodSets<'t>> {
-    if !cluster.has_queues() || team.has_unknown_grants() || load.shares_a_claim() {
+    if !cluster.has_queues() || team.has_unknown_grants() || workload.shares_a_claim() {
         return None;
     }
-    load.devices().into_iter().find_map(|resource| {
+    workload.devices().into_iter().find_map(|resource| {
         let named = || team.grants().filter(|grant| grant.resource == resource);
         // Another rule reports resources for which the team has no quota.
         named().next()?;
-        let granted = named().filter(|grant| is_covered_by(team, grant, load, &resource));
+        let granted = named().filter(|grant| is_covered_by(team, grant, workload, &resource));
         let granted: Vec<_> = granted
             .map(|grant| (grant, cluster.max_reachable(team, grant)))
             .collect();
-        let what = QuotaResource::Device(resource.clone());
-        let groups = load.groups.iter();
+        let quota_resource = QuotaResource::Device(resource.clone());
+        let groups = workload.groups.iter();
         let sets = groups.flat_map(|group| {
-            let per_pod = group.per_pod(&what);
+            let per_pod = group.per_pod(&quota_resource);
             group
                 .pod_sets
                 .iter()
@@ -80,8 +80,8 @@ pub fn find_unschedulable<'t>(
         });
         let mut sets: Vec<_> = sets.filter(|set| *set > 0).collect();
         sets.sort_unstable_by(|one, other| other.cmp(one));
-        let has: Vec<_> = granted.iter().map(|(_, has)| *has).collect();
-        (!can_assign(&sets, &has)).then_some(UnschedulablePodSets {
+        let capacities: Vec<_> = granted.iter().map(|(_, capacity)| *capacity).collect();
+        (!can_assign(&sets, &capacities)).then_some(UnschedulablePodSets {
             resource,
             pod_set_devices: sets,
             reachable_grants: granted,
@@ -89,19 +89,19 @@ pub fn find_unschedulable<'t>(
     })
 }
 
-/// Whether each of these sets can be assigned to one place within the capacities. If there are too many combinations to
+/// Whether each of these sets can be assigned to one bin within the capacities. If there are too many combinations to
 /// try, the result is true.
-pub fn can_assign(sets: &[u64], has: &[u64]) -> bool {
+pub fn can_assign(sets: &[u64], capacities: &[u64]) -> bool {
     let mut sets: Vec<_> = sets.iter().copied().filter(|set| *set > 0).collect();
     sets.sort_unstable_by(|one, other| other.cmp(one));
     let all = sets.iter().copied().fold(0, u64::saturating_add);
-    if all > has.iter().copied().fold(0, u64::saturating_add) {
+    if all > capacities.iter().copied().fold(0, u64::saturating_add) {
         return false;
     }
-    assign(&sets, &mut has.to_vec(), &mut 0)
+    assign(&sets, &mut capacities.to_vec(), &mut 0)
 }
 
-fn assign(sets: &[u64], left: &mut Vec<u64>, attempts: &mut u32) -> bool {
+fn assign(sets: &[u64], remaining: &mut Vec<u64>, attempts: &mut u32) -> bool {
     let Some((set, rest)) = sets.split_first() else {
         return true;
     };
@@ -110,14 +110,14 @@ fn assign(sets: &[u64], left: &mut Vec<u64>, attempts: &mut u32) -> bool {
         return true;
     }
     let mut tried = BTreeSet::new();
-    for index in 0..left.len() {
-        let room = left[index];
-        if room < *set || !tried.insert(room) {
+    for index in 0..remaining.len() {
+        let capacity = remaining[index];
+        if capacity < *set || !tried.insert(capacity) {
             continue;
         }
-        left[index] -= set;
-        let is_placed = assign(rest, left, attempts);
-        left[index] = room;
+        remaining[index] -= set;
+        let is_placed = assign(rest, remaining, attempts);
+        remaining[index] = capacity;
         if is_placed {
             return true;
         }
@@ -132,7 +132,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn set_is_assigned_to_one_place() {
+    fn set_is_assigned_to_one_bin() {
         assert!(can_assign(&[28], &[28, 10]));
         assert!(!can_assign(&[29], &[28, 10]));
         assert!(can_assign(&[10, 28], &[28, 10]));
@@ -142,27 +142,27 @@ mod tests {
         assert!(!can_assign(&[u64::MAX, u64::MAX], &[u64::MAX]));
     }
 
-    /// Tries every assignment of sets to places.
-    fn an_assignment_fits(sets: &[u64], has: &[u64]) -> bool {
-        let choices = has.len().pow(u32::try_from(sets.len()).unwrap());
+    /// Tries every assignment of sets to bins.
+    fn an_assignment_fits(sets: &[u64], capacities: &[u64]) -> bool {
+        let choices = capacities.len().pow(u32::try_from(sets.len()).unwrap());
         (0..choices).any(|choice| {
-            let mut left: Vec<_> = has.iter().map(|it| i128::from(*it)).collect();
+            let mut remaining: Vec<_> = capacities.iter().map(|it| i128::from(*it)).collect();
             let mut choice = choice;
             for set in sets {
-                left[choice % has.len()] -= i128::from(*set);
-                choice /= has.len();
+                remaining[choice % capacities.len()] -= i128::from(*set);
+                choice /= capacities.len();
             }
-            left.iter().all(|it| *it >= 0)
+            remaining.iter().all(|it| *it >= 0)
         })
     }
 
     proptest! {
         #[test]
-        fn places_are_found_if_an_assignment_fits(
+        fn assignment_is_found_if_one_exists(
             sets in prop::collection::vec(1..9u64, 0..6),
-            has in prop::collection::vec(0..16u64, 1..4),
+            capacities in prop::collection::vec(0..16u64, 1..4),
         ) {
-            prop_assert_eq!(can_assign(&sets, &has), an_assignment_fits(&sets, &has));
+            prop_assert_eq!(can_assign(&sets, &capacities), an_assignment_fits(&sets, &capacities));
         }
     }
 }

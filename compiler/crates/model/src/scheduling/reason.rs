@@ -6,8 +6,8 @@ use gpuc_schema::Span;
 use gpuc_syntax::diag::phrases;
 
 use super::affinity::{Operator, Requirement};
+use super::cuda::Cuda;
 use super::feasibility::Feasibility;
-use super::image::Cuda;
 use crate::NodeCapacity;
 use crate::cloud::machine::CpuArchitecture;
 
@@ -33,7 +33,7 @@ pub enum MisfitCause {
         /// The requested value.
         resource: String,
         /// The advertised resources of the same kind.
-        offered: Vec<String>,
+        advertised: Vec<String>,
     },
     /// A resource that the file does not define: other software in the cluster may advertise it.
     ResourceUnknown {
@@ -45,16 +45,16 @@ pub enum MisfitCause {
         /// The resource or DeviceClass.
         resource: String,
         /// The requested count.
-        asked: u64,
+        requested: u64,
         /// The count of a node.
-        has: u64,
+        available: u64,
     },
     /// The nodes of the pool have no devices of this class.
     DeviceClassNotInPool {
         /// The class.
         class: String,
         /// The classes of the pool.
-        offered: Vec<String>,
+        pool_classes: Vec<String>,
     },
     /// A class that the file does not define.
     DeviceClassUnknown {
@@ -69,30 +69,30 @@ pub enum MisfitCause {
     /// A request for more CPU than the machine can allocate to pods, in thousandths of a core.
     Cpu {
         /// The requested value.
-        asked: u64,
+        requested: u64,
         /// The capacity of the machine.
-        has: NodeCapacity,
+        capacity: NodeCapacity,
     },
     /// A request for more memory than the machine can allocate to pods, in bytes.
     Memory {
         /// The requested value.
-        asked: u64,
+        requested: u64,
         /// The capacity of the machine.
-        has: NodeCapacity,
+        capacity: NodeCapacity,
     },
     /// A request for more of the node's disk than its size, in bytes.
     Disk {
         /// The requested value.
-        asked: u64,
+        requested: u64,
         /// The size of the disk.
-        has: u64,
+        capacity: u64,
     },
     /// Images for another CPU architecture.
     Architecture {
         /// The requested value.
-        asked: CpuArchitecture,
+        requested: CpuArchitecture,
         /// The architecture of the machine; `None` if it is unknown.
-        has: Option<CpuArchitecture>,
+        actual: Option<CpuArchitecture>,
     },
     /// A taint that the pod does not tolerate.
     Taint {
@@ -104,9 +104,9 @@ pub enum MisfitCause {
     /// A label that the nodes do not have, or may not have.
     Label {
         /// The requested value.
-        asked: Requirement,
+        requirement: Requirement,
         /// The value on the nodes.
-        has: Option<String>,
+        actual: Option<String>,
     },
     /// The nodes match no term of the node affinity.
     NoMatchingTerm {
@@ -120,34 +120,34 @@ pub enum MisfitCause {
         /// The number of pods.
         pods: u64,
         /// The number of nodes that they need.
-        needed: u64,
+        required_nodes: u64,
         /// The maximum node count of the pool.
-        most: u64,
+        max_nodes: u64,
     },
     /// Several replicas of GPUs, which provide no more than one.
     SeveralReplicas {
         /// The resource.
         resource: String,
         /// The count for one container.
-        asked: u64,
+        requested: u64,
         /// Whether the node rejects the pod.
-        refused: bool,
+        is_rejected: bool,
     },
     /// Several MIG devices for one container, or for GPUs that communicate with each other.
     SeveralMigDevices {
         /// The resource or class.
         resource: String,
         /// The count.
-        asked: u64,
+        requested: u64,
         /// Whether they must communicate with each other.
-        talk: bool,
+        must_communicate: bool,
     },
     /// A GPU, MIG device or replica with less memory, in MiB.
     GpuMemory {
         /// The requested value.
-        asked: u64,
+        requested: u64,
         /// The memory of the device.
-        has: u64,
+        available: u64,
         /// The description of the device: `MIG devices 1g.10gb`.
         device: String,
     },
@@ -160,7 +160,7 @@ pub enum MisfitCause {
         /// The driver's branch.
         branch: u16,
         /// The first branch that supports this CUDA version.
-        needed: u16,
+        min_branch: u16,
     },
     /// The CUDA version of the image no longer supports the GPU model.
     GpuModel {
@@ -169,7 +169,7 @@ pub enum MisfitCause {
         /// Its CUDA version.
         cuda: Cuda,
         /// The GPU model.
-        card: &'static str,
+        gpu_model: &'static str,
     },
 }
 
@@ -216,21 +216,30 @@ impl fmt::Display for Reason {
 impl fmt::Display for MisfitCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotAdvertised { resource, offered } => {
+            Self::NotAdvertised {
+                resource,
+                advertised,
+            } => {
                 write!(f, "does not advertise `{resource}`")?;
-                fmt_alternatives(f, offered)
+                fmt_alternatives(f, advertised)
             }
             Self::ResourceUnknown { resource } => {
                 write!(f, "does not advertise `{resource}` according to this file")
             }
             Self::TooManyDevices {
                 resource,
-                asked,
-                has,
-            } => write!(f, "has {has} of `{resource}` per node, not {asked}"),
-            Self::DeviceClassNotInPool { class, offered } => {
+                requested,
+                available,
+            } => write!(
+                f,
+                "has {available} of `{resource}` per node, not {requested}"
+            ),
+            Self::DeviceClassNotInPool {
+                class,
+                pool_classes,
+            } => {
                 write!(f, "has no device of DeviceClass `{class}`")?;
-                fmt_alternatives(f, offered)
+                fmt_alternatives(f, pool_classes)
             }
             Self::DeviceClassUnknown { class } => {
                 write!(
@@ -241,41 +250,61 @@ impl fmt::Display for MisfitCause {
             Self::ClaimUnresolved { name } => {
                 write!(f, "may not satisfy the ResourceClaim `{name}`")
             }
-            Self::Cpu { asked, has } => {
+            Self::Cpu {
+                requested,
+                capacity,
+            } => {
                 let unit = in_cores;
-                fmt_capacity(f, *asked, &cores(*asked), *has, unit)
+                fmt_capacity(f, *requested, &cores(*requested), *capacity, unit)
             }
-            Self::Memory { asked, has } => {
+            Self::Memory {
+                requested,
+                capacity,
+            } => {
                 let unit = |amount| format!("{} of memory", gib(amount));
-                fmt_capacity(f, *asked, &gib(*asked), *has, unit)
+                fmt_capacity(f, *requested, &gib(*requested), *capacity, unit)
             }
-            Self::Disk { asked, has } => write!(
+            Self::Disk {
+                requested,
+                capacity: available,
+            } => write!(
                 f,
                 "has nodes with a disk of {}, not {}",
-                gib(*has),
-                gib(*asked)
+                gib(*available),
+                gib(*requested)
             ),
-            Self::Architecture { asked, has } => match has {
-                Some(has) => write!(f, "runs {}, not {}", has.label(), asked.label()),
-                None => write!(f, "has hosts that are not known to run {}", asked.label()),
+            Self::Architecture { requested, actual } => match actual {
+                Some(actual) => write!(f, "runs {}, not {}", actual.label(), requested.label()),
+                None => write!(
+                    f,
+                    "has hosts that are not known to run {}",
+                    requested.label()
+                ),
             },
             Self::Taint { taint, by_cloud } => {
-                let who = if *by_cloud {
+                let suffix = if *by_cloud {
                     " that the cloud sets"
                 } else {
                     ""
                 };
-                write!(f, "has the taint `{taint}`{who}, which is not tolerated")
+                write!(f, "has the taint `{taint}`{suffix}, which is not tolerated")
             }
-            Self::Label { asked, has } => fmt_label(f, asked, has.as_deref()),
+            Self::Label {
+                requirement,
+                actual,
+            } => fmt_label(f, requirement, actual.as_deref()),
             Self::NoMatchingTerm { terms } => {
                 write!(f, "matches none of the {terms} terms of the node affinity")
             }
             Self::NodeField => f.write_str("may not contain the named node"),
-            Self::Nodes { pods, needed, most } => write!(
+            Self::Nodes {
+                pods,
+                required_nodes,
+                max_nodes,
+            } => write!(
                 f,
-                "has at most {}, but {} at once need {needed}",
-                phrases::pluralize(*most, "node"),
+                "has at most {}, but {} at once need {required_nodes}",
+                phrases::pluralize(*max_nodes, "node"),
                 phrases::pluralize(*pods, "pod")
             ),
             _ => self.fmt_use(f),
@@ -289,44 +318,55 @@ impl MisfitCause {
         match self {
             Self::SeveralReplicas {
                 resource,
-                asked,
-                refused,
+                requested,
+                is_rejected: refused,
             } => {
                 write!(f, "advertises `{resource}` as replicas, and ")?;
                 if *refused {
-                    write!(f, "rejects a request for {asked}")
+                    write!(f, "rejects a request for {requested}")
                 } else {
-                    write!(f, "{asked} of them provide no more than one")
+                    write!(f, "{requested} of them provide no more than one")
                 }
             }
             Self::SeveralMigDevices {
                 resource,
-                asked,
-                talk,
+                requested,
+                must_communicate: talk,
             } => {
                 write!(f, "advertises `{resource}` as MIG devices, and ")?;
                 if *talk {
-                    write!(f, "{asked} of them cannot communicate with each other")
+                    write!(f, "{requested} of them cannot communicate with each other")
                 } else {
-                    write!(f, "a program uses only one of {asked}")
+                    write!(f, "a program uses only one of {requested}")
                 }
             }
-            Self::GpuMemory { asked, has, device } => {
-                write!(f, "has {device} with {has} MiB of memory, not {asked} MiB")
+            Self::GpuMemory {
+                requested,
+                available,
+                device,
+            } => {
+                write!(
+                    f,
+                    "has {device} with {available} MiB of memory, not {requested} MiB"
+                )
             }
             Self::Driver {
                 image,
                 cuda,
                 branch,
-                needed,
+                min_branch,
             } => write!(
                 f,
-                "has driver {branch}, but `{image}` with CUDA {cuda} needs {needed} or later"
+                "has driver {branch}, but `{image}` with CUDA {cuda} needs {min_branch} or later"
             ),
-            Self::GpuModel { image, cuda, card } => {
+            Self::GpuModel {
+                image,
+                cuda,
+                gpu_model,
+            } => {
                 write!(
                     f,
-                    "has the GPU model {card}, which CUDA {cuda} in `{image}` no longer supports"
+                    "has the GPU model {gpu_model}, which CUDA {cuda} in `{image}` no longer supports"
                 )
             }
             _ => Ok(()),
@@ -337,39 +377,47 @@ impl MisfitCause {
 /// Formats a request that exceeds the capacity of a machine, or its allocatable amount.
 fn fmt_capacity(
     f: &mut fmt::Formatter<'_>,
-    asked: u64,
+    requested: u64,
     text: &str,
-    has: NodeCapacity,
+    capacity: NodeCapacity,
     unit: impl Fn(u64) -> String,
 ) -> fmt::Result {
-    let (whole, left) = (unit(has.total), unit(has.allocatable));
-    if has.span.is_some() {
-        return write!(f, "has nodes with {left} allocatable, not {text}");
+    let (total, allocatable) = (unit(capacity.total), unit(capacity.allocatable));
+    if capacity.span.is_some() {
+        return write!(f, "has nodes with {allocatable} allocatable, not {text}");
     }
-    if asked > has.total {
-        return write!(f, "has machines with {whole}, not {text}");
+    if requested > capacity.total {
+        return write!(f, "has machines with {total}, not {text}");
     }
     write!(
         f,
-        "has machines with {whole} and an estimated {left} allocatable, not {text}"
+        "has machines with {total} and an estimated {allocatable} allocatable, not {text}"
     )
 }
 
-fn fmt_alternatives(f: &mut fmt::Formatter<'_>, offered: &[String]) -> fmt::Result {
-    if offered.is_empty() {
+fn fmt_alternatives(f: &mut fmt::Formatter<'_>, alternatives: &[String]) -> fmt::Result {
+    if alternatives.is_empty() {
         return Ok(());
     }
-    write!(f, ", only {}", phrases::quoted_conjunction(offered, "and"))
+    write!(
+        f,
+        ", only {}",
+        phrases::quoted_conjunction(alternatives, "and")
+    )
 }
 
-fn fmt_label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>) -> fmt::Result {
-    let key = &asked.key;
-    match (asked.operator, has) {
-        (Operator::In, Some(has)) => {
-            let wanted = phrases::quoted_conjunction(&asked.values, "or");
-            write!(f, "has the label `{key}: {has}`, not {wanted}")
+fn fmt_label(
+    f: &mut fmt::Formatter<'_>,
+    requirement: &Requirement,
+    actual: Option<&str>,
+) -> fmt::Result {
+    let key = &requirement.key;
+    match (requirement.operator, actual) {
+        (Operator::In, Some(actual)) => {
+            let wanted = phrases::quoted_conjunction(&requirement.values, "or");
+            write!(f, "has the label `{key}: {actual}`, not {wanted}")
         }
-        (Operator::In, None) => match &asked.values[..] {
+        (Operator::In, None) => match &requirement.values[..] {
             [value] => write!(f, "has no label `{key}: {value}`"),
             values => write!(
                 f,
@@ -377,22 +425,22 @@ fn fmt_label(f: &mut fmt::Formatter<'_>, asked: &Requirement, has: Option<&str>)
                 phrases::quoted_conjunction(values, "or")
             ),
         },
-        (Operator::NotIn | Operator::DoesNotExist, Some(has)) => {
-            write!(f, "has the label `{key}: {has}`, which is excluded")
+        (Operator::NotIn | Operator::DoesNotExist, Some(actual)) => {
+            write!(f, "has the label `{key}: {actual}`, which is excluded")
         }
         (Operator::Exists, _) => write!(f, "has no label `{key}`"),
-        (operator, has) => {
+        (operator, actual) => {
             let sign = if operator == Operator::Gt {
                 "above"
             } else {
                 "below"
             };
-            let bound = asked.values.first().map_or("", String::as_str);
-            match (operator, has) {
-                (Operator::Gt | Operator::Lt, Some(has)) => {
+            let bound = requirement.values.first().map_or("", String::as_str);
+            match (operator, actual) {
+                (Operator::Gt | Operator::Lt, Some(actual)) => {
                     write!(
                         f,
-                        "has the label `{key}: {has}`, which is not {sign} {bound}"
+                        "has the label `{key}: {actual}`, which is not {sign} {bound}"
                     )
                 }
                 (Operator::Gt | Operator::Lt, None) => {
@@ -421,11 +469,13 @@ pub(super) fn cores(thousandths: u64) -> String {
     }
 }
 
-/// Bytes in GiB, with at most one decimal place.
+/// Bytes in GiB, with at most one decimal place, or in the largest smaller unit below 0.1 GiB.
 pub fn gib(bytes: u64) -> String {
     const GIB: u64 = 1 << 30;
     let tenths = u128::from(bytes) * 10 / u128::from(GIB);
     match tenths % 10 {
+        0 if tenths == 0 && bytes >= 1 << 20 => format!("{} MiB", bytes >> 20),
+        0 if tenths == 0 && bytes > 0 => phrases::pluralize(bytes, "byte"),
         0 => format!("{} GiB", tenths / 10),
         rest => format!("{}.{rest} GiB", tenths / 10),
     }

@@ -24,16 +24,19 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
     }
     for request in demand.resources.iter().filter(|it| it.count > 0) {
         let resource = &request.resource.value;
-        let (why, answer) = match advertised_count(cluster, pool, resource) {
-            Some(has) if request.count <= has => continue,
-            Some(has) => (
-                too_many_devices(resource, request.count, has),
+        let (cause, feasibility) = match advertised_count(cluster, pool, resource) {
+            Some(available) if request.count <= available => continue,
+            Some(available) => (
+                too_many_devices(resource, request.count, available),
                 Feasibility::DoesNotFit,
             ),
             None if is_provider_known(cluster, resource) => {
-                let (resource, offered) = (resource.clone(), similar_resources(pool, resource));
+                let (resource, advertised) = (resource.clone(), similar_resources(pool, resource));
                 (
-                    MisfitCause::NotAdvertised { resource, offered },
+                    MisfitCause::NotAdvertised {
+                        resource,
+                        advertised,
+                    },
                     Feasibility::DoesNotFit,
                 )
             }
@@ -45,10 +48,10 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
                 )
             }
         };
-        let is_count = matches!(why, MisfitCause::TooManyDevices { .. });
+        let is_count = matches!(cause, MisfitCause::TooManyDevices { .. });
         reasons.push(Reason {
-            cause: why,
-            feasibility: answer,
+            cause,
+            feasibility,
             request_span: if is_count {
                 request.span
             } else {
@@ -60,12 +63,12 @@ pub(super) fn check(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &m
     check_claims(demand, cluster, pool, reasons);
 }
 
-fn too_many_devices(resource: &str, asked: u64, has: u64) -> MisfitCause {
+fn too_many_devices(resource: &str, requested: u64, available: u64) -> MisfitCause {
     let resource = resource.to_owned();
     MisfitCause::TooManyDevices {
         resource,
-        asked,
-        has,
+        requested,
+        available,
     }
 }
 
@@ -80,36 +83,40 @@ fn advertised_span(pool: &Pool) -> Span {
 /// The names of a node's advertised resources that are of the same kind as a resource.
 fn similar_resources(pool: &Pool, resource: &str) -> Vec<String> {
     let gpus = pool.advertised.get().into_iter().flatten();
-    let offers: Vec<_> = if resource.starts_with("nvidia.com/") {
+    let advertised: Vec<_> = if resource.starts_with("nvidia.com/") {
         gpus.collect()
     } else {
         pool.interconnect.iter().collect()
     };
-    offers.iter().map(|offer| offer.resource.clone()).collect()
+    advertised
+        .iter()
+        .map(|resource| resource.name.clone())
+        .collect()
 }
 
 /// Whether gpuc knows every provider of a resource, so that a pool that does not advertise it has none.
 fn is_provider_known(cluster: &Cluster, resource: &str) -> bool {
     let of_gpus = ["nvidia.com/gpu", "nvidia.com/mig-"];
-    let fabric = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
-    let mut fabric = fabric.map(|offer| &*offer.resource);
+    let interconnect = cluster.pools.iter().flat_map(|pool| &pool.interconnect);
+    let mut interconnect = interconnect.map(|resource| &*resource.name);
     let mut of_clouds = cluster
         .registry
         .clouds
         .iter()
-        .flat_map(|cloud| cloud.fabric_resources());
+        .flat_map(|cloud| cloud.all_interconnect_resources());
     of_gpus.iter().any(|prefix| resource.starts_with(prefix))
         || resource == RDMA_RESOURCE
-        || fabric.any(|name| name == resource)
+        || interconnect.any(|name| name == resource)
         || of_clouds.any(|name| *name == resource)
 }
 
 /// The count of a resource on a node of the pool; `None` if the node does not advertise it.
 fn advertised_count(cluster: &Cluster, pool: &Pool, resource: &str) -> Option<u64> {
-    let offers = pool.advertised.get()?.iter().chain(&pool.interconnect);
-    let mut offers = offers.filter(|offer| offer.resource == resource);
-    if let Some(offer) = offers.next() {
-        return Some(offer.per_node.into());
+    let advertised = pool.advertised.get()?.iter().chain(&pool.interconnect);
+    let mut advertised =
+        advertised.filter(|advertised_resource| advertised_resource.name == resource);
+    if let Some(advertised_resource) = advertised.next() {
+        return Some(advertised_resource.per_node.into());
     }
     let version = cluster.kubernetes.get()?.value;
     if version < KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES || pool.classes.is_empty() {
@@ -177,18 +184,24 @@ fn devices_by_class(demand: &Demand) -> BTreeMap<&str, (u64, Span)> {
 }
 
 fn check_claims(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut Vec<Reason>) {
-    for (class, (asked, span)) in devices_by_class(demand) {
-        let (why, answer) = match devices_of_class(cluster, pool, class) {
+    for (class, (requested, span)) in devices_by_class(demand) {
+        let (cause, feasibility) = match devices_of_class(cluster, pool, class) {
             Some(0) => {
-                let offered = pool.classes.iter().map(|class| class.name.clone());
-                let (class, offered) = (class.to_owned(), offered.collect());
+                let class_names = pool.classes.iter().map(|class| class.name.clone());
+                let (class, pool_classes) = (class.to_owned(), class_names.collect());
                 (
-                    MisfitCause::DeviceClassNotInPool { class, offered },
+                    MisfitCause::DeviceClassNotInPool {
+                        class,
+                        pool_classes,
+                    },
                     Feasibility::DoesNotFit,
                 )
             }
-            Some(has) if asked <= has => continue,
-            Some(has) => (too_many_devices(class, asked, has), Feasibility::DoesNotFit),
+            Some(available) if requested <= available => continue,
+            Some(available) => (
+                too_many_devices(class, requested, available),
+                Feasibility::DoesNotFit,
+            ),
             None => {
                 let class = class.to_owned();
                 (
@@ -198,8 +211,8 @@ fn check_claims(demand: &Demand, cluster: &Cluster, pool: &Pool, reasons: &mut V
             }
         };
         reasons.push(Reason {
-            cause: why,
-            feasibility: answer,
+            cause,
+            feasibility,
             request_span: span,
             pool_span: advertised_span(pool),
         });
@@ -231,8 +244,8 @@ pub(super) fn max_pods_per_node(demand: &Demand, cluster: &Cluster, pool: &Pool)
     // Pods that share GPUs through MPS use one ResourceClaim.
     let is_shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
     let of_claims = devices_by_class(demand).into_iter().filter(|_| !is_shared);
-    let of_claims = of_claims.filter_map(|(class, (asked, _))| {
-        devices_of_class(cluster, pool, class)?.checked_div(asked)
+    let of_claims = of_claims.filter_map(|(class, (requested, _))| {
+        devices_of_class(cluster, pool, class)?.checked_div(requested)
     });
     of_requests.chain(of_claims).min()
 }
@@ -242,14 +255,14 @@ pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>)
     let (Some(Some(gpus)), Some(sharing)) = (pool.gpus.get(), pool.sharing.get()) else {
         return;
     };
-    let offers = pool.advertised.get().into_iter().flatten();
-    for offer in offers {
-        let Some(request) = demand.request(&offer.resource).filter(|it| it.count > 0) else {
+    let advertised = pool.advertised.get().into_iter().flatten();
+    for resource in advertised {
+        let Some(request) = demand.request(&resource.name).filter(|it| it.count > 0) else {
             continue;
         };
         check_several(demand, pool, sharing, request, reasons);
-        let slice = mig_profile_of(gpus, sharing, &offer.resource);
-        check_gpu_memory(demand, pool, &device(gpus, sharing, slice), reasons);
+        let profile = mig_profile_of(gpus, sharing, &resource.name);
+        check_gpu_memory(demand, pool, &device(gpus, sharing, profile), reasons);
     }
     for class in &pool.classes {
         let mut claims = demand.claims.iter();
@@ -257,11 +270,11 @@ pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>)
             continue;
         };
         check_communication(demand, pool, class, claim.count, claim.span, reasons);
-        let slice = match class.device_kind {
+        let mig_profile = match class.device_kind {
             DeviceKind::FullGpu => None,
             DeviceKind::MigDevice(profile) => Some(profile.name),
         };
-        check_gpu_memory(demand, pool, &device(gpus, sharing, slice), reasons);
+        check_gpu_memory(demand, pool, &device(gpus, sharing, mig_profile), reasons);
     }
 }
 
@@ -283,7 +296,7 @@ fn mig_profile_of(gpus: &PoolGpus, sharing: &Sharing, resource: &str) -> Option<
     let largest = layouts
         .iter()
         .flat_map(|gpu| &gpu.placements)
-        .filter_map(|slice| mig.profile(slice.profile))
+        .filter_map(|placement| mig.profile(placement.profile))
         .filter(|profile| {
             is_single || resource.strip_prefix("nvidia.com/") == Some(&profile.resource_name())
         })
@@ -306,25 +319,25 @@ fn check_several(
     let must_communicate = demand.gpus_communicate && request.count > 1;
     let is_slice = matches!(sharing, Sharing::Mig { strategy, gpus } if resource != GPU
         || (strategy.value == MigStrategy::Single && gpus.iter().all(|gpu| !gpu.placements.is_empty())));
-    let (why, answer) = match sharing {
+    let (cause, feasibility) = match sharing {
         Sharing::TimeSlicing { .. } | Sharing::Mps { .. }
             if request.container_max > 1 || must_communicate =>
         {
-            let why = MisfitCause::SeveralReplicas {
+            let cause = MisfitCause::SeveralReplicas {
                 resource,
-                asked: request.container_max.max(request.count),
-                refused: matches!(sharing, Sharing::Mps { .. }) && request.container_max > 1,
+                requested: request.container_max.max(request.count),
+                is_rejected: matches!(sharing, Sharing::Mps { .. }) && request.container_max > 1,
             };
-            (why, Feasibility::DoesNotFit)
+            (cause, Feasibility::DoesNotFit)
         }
         Sharing::Mig { .. } if is_slice && (request.container_max > 1 || must_communicate) => {
-            let why = MisfitCause::SeveralMigDevices {
+            let cause = MisfitCause::SeveralMigDevices {
                 resource,
-                asked: request.count,
-                talk: must_communicate,
+                requested: request.count,
+                must_communicate,
             };
             (
-                why,
+                cause,
                 if must_communicate {
                     Feasibility::DoesNotFit
                 } else {
@@ -335,8 +348,8 @@ fn check_several(
         _ => return,
     };
     reasons.push(Reason {
-        cause: why,
-        feasibility: answer,
+        cause,
+        feasibility,
         request_span: request.span,
         pool_span: advertised_span(pool),
     });
@@ -346,17 +359,17 @@ fn check_communication(
     demand: &Demand,
     pool: &Pool,
     class: &DeviceClass,
-    asked: u64,
+    requested: u64,
     span: Span,
     reasons: &mut Vec<Reason>,
 ) {
     let is_slice = matches!(class.device_kind, DeviceKind::MigDevice(_));
-    if is_slice && demand.gpus_communicate && asked > 1 {
+    if is_slice && demand.gpus_communicate && requested > 1 {
         reasons.push(Reason {
             cause: MisfitCause::SeveralMigDevices {
                 resource: class.name.clone(),
-                asked,
-                talk: true,
+                requested,
+                must_communicate: true,
             },
             feasibility: Feasibility::DoesNotFit,
             request_span: span,
@@ -373,27 +386,31 @@ struct Device {
     nominal_mib: u64,
 }
 
-fn device(gpus: &PoolGpus, sharing: &Sharing, slice: Option<&'static str>) -> Device {
+fn device(gpus: &PoolGpus, sharing: &Sharing, mig_profile: Option<&'static str>) -> Device {
     let model = gpus.model;
     let full = u64::from(model.memory_mib);
     let nominal = u64::from(model.memory_gb) << 10;
-    let (description, memory_mib, nominal_mib) = match (slice, sharing, gpus.fraction) {
+    let (description, memory_mib, nominal_mib) = match (mig_profile, sharing, gpus.fraction) {
         (Some(name), _, _) => {
             let profile = model.mig.and_then(|mig| mig.profile(name));
             let memory = profile.map_or(full, |profile| u64::from(profile.memory_mib));
             (format!("MIG devices {name}"), memory, memory)
         }
         (None, Sharing::Mps { replicas, .. }, _) => {
-            let parts = u64::from(replicas.value.max(1));
-            let description = format!("replicas with 1/{parts} of a GPU");
-            (description, full / parts, nominal / parts)
+            let replica_count = u64::from(replicas.value.max(1));
+            let description = format!("replicas with 1/{replica_count} of a GPU");
+            (description, full / replica_count, nominal / replica_count)
         }
         (None, _, Some(fraction)) if fraction.denominator > 0 => {
-            let part = |whole: u64| {
-                whole * u64::from(fraction.numerator) / u64::from(fraction.denominator)
+            let fraction_of = |total: u64| {
+                total * u64::from(fraction.numerator) / u64::from(fraction.denominator)
             };
-            let (of, whole) = (fraction.numerator, fraction.denominator);
-            (format!("{of}/{whole} of a GPU"), part(full), part(nominal))
+            let (of, denominator) = (fraction.numerator, fraction.denominator);
+            (
+                format!("{of}/{denominator} of a GPU"),
+                fraction_of(full),
+                fraction_of(nominal),
+            )
         }
         (None, _, Some(_)) => ("a part of a GPU".to_owned(), full, full),
         (None, _, None) => (format!("GPUs {}", model.key), full, nominal),
@@ -407,19 +424,19 @@ fn device(gpus: &PoolGpus, sharing: &Sharing, slice: Option<&'static str>) -> De
 }
 
 fn check_gpu_memory(demand: &Demand, pool: &Pool, device: &Device, reasons: &mut Vec<Reason>) {
-    let Some(asked) = &demand.gpu_memory else {
+    let Some(requested) = &demand.gpu_memory else {
         return;
     };
     let memory_mib = device.memory_mib;
-    if asked.value <= memory_mib {
+    if requested.value <= memory_mib {
         return;
     }
     // If only the product name gives the memory size, the actual size may be slightly larger.
-    let is_uncertain = device.basis > Basis::Documented && asked.value <= device.nominal_mib;
+    let is_uncertain = device.basis > Basis::Documented && requested.value <= device.nominal_mib;
     reasons.push(Reason {
         cause: MisfitCause::GpuMemory {
-            asked: asked.value,
-            has: memory_mib,
+            requested: requested.value,
+            available: memory_mib,
             device: device.description.clone(),
         },
         feasibility: if is_uncertain {
@@ -427,7 +444,7 @@ fn check_gpu_memory(demand: &Demand, pool: &Pool, device: &Device, reasons: &mut
         } else {
             Feasibility::DoesNotFit
         },
-        request_span: asked.span,
+        request_span: requested.span,
         pool_span: advertised_span(pool),
     });
 }

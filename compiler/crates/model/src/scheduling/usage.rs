@@ -41,44 +41,58 @@ pub struct Limit<'t> {
 pub fn exceeded_quotas(
     cluster: &Cluster,
     team: &Team,
-    loads: &[&RunningWorkload<'_>],
+    workloads: &[&RunningWorkload<'_>],
 ) -> Vec<ExceededQuota> {
-    let mut found = exceeded_device_quotas(team, loads);
+    let mut found = exceeded_device_quotas(team, workloads);
     let limits = resource_limits(cluster, team).into_iter();
-    found.extend(limits.filter_map(|limit| exceeded_limit(limit, loads)));
+    found.extend(limits.filter_map(|limit| exceeded_limit(limit, workloads)));
     found
 }
 
 /// The quotas of devices that are exceeded.
-fn exceeded_device_quotas(team: &Team, loads: &[&RunningWorkload<'_>]) -> Vec<ExceededQuota> {
+fn exceeded_device_quotas(team: &Team, workloads: &[&RunningWorkload<'_>]) -> Vec<ExceededQuota> {
     let grants: Vec<_> = team.grants().collect();
     let names: BTreeSet<&String> = grants.iter().map(|grant| &grant.resource).collect();
     let mut found = Vec::new();
     for name in names {
-        let what = QuotaResource::Device(name.clone());
-        let requests = loads.iter().map(|load| {
+        let resource = QuotaResource::Device(name.clone());
+        let requests = workloads.iter().map(|workload| {
             let may_have = grants.iter().enumerate();
-            let may_have = may_have.filter(|(_, grant)| is_covered_by(team, grant, load, name));
-            let places: BTreeSet<_> = may_have.map(|(index, _)| index).collect();
-            let asks = load.requested(&what);
-            (places, if load.shares_a_claim() { 0 } else { asks })
+            let may_have = may_have.filter(|(_, grant)| is_covered_by(team, grant, workload, name));
+            let grant_indexes: BTreeSet<_> = may_have.map(|(index, _)| index).collect();
+            let requested = workload.requested(&resource);
+            (
+                grant_indexes,
+                if workload.shares_a_claim() {
+                    0
+                } else {
+                    requested
+                },
+            )
         });
         let grant_limit = |index: usize| Some(u64::from(grants[index].limit.value));
         let mut requests: Vec<_> = requests.collect();
-        for thing in requests.iter_mut().filter(|_| loads.len() > 1) {
-            if !bin_packing::find_oversubscriptions(std::slice::from_ref(thing), grant_limit)
+        for request in requests.iter_mut().filter(|_| workloads.len() > 1) {
+            if !bin_packing::find_oversubscriptions(std::slice::from_ref(request), grant_limit)
                 .is_empty()
             {
-                thing.1 = 0;
+                request.1 = 0;
             }
         }
-        let excesses = bin_packing::find_oversubscriptions(&requests, grant_limit).into_iter();
-        found.extend(excesses.map(|excess| ExceededQuota {
-            resource: what.clone(),
-            requested: excess.requested,
-            limit: excess.capacity,
-            spans: excess.places.iter().map(|it| grants[*it].span).collect(),
-            workloads: excess.items,
+        let oversubscriptions =
+            bin_packing::find_oversubscriptions(&requests, grant_limit).into_iter();
+        found.extend(oversubscriptions.map(|oversubscription| {
+            ExceededQuota {
+                resource: resource.clone(),
+                requested: oversubscription.requested,
+                limit: oversubscription.capacity,
+                spans: oversubscription
+                    .bins
+                    .iter()
+                    .map(|it| grants[*it].span)
+                    .collect(),
+                workloads: oversubscription.items,
+            }
         }));
     }
     found
@@ -88,13 +102,13 @@ fn exceeded_device_quotas(team: &Team, loads: &[&RunningWorkload<'_>]) -> Vec<Ex
 pub(super) fn is_covered_by(
     team: &Team,
     grant: &Grant,
-    load: &RunningWorkload<'_>,
+    workload: &RunningWorkload<'_>,
     name: &str,
 ) -> bool {
     let is_elsewhere = grant
         .namespace
-        .is_some_and(|index| load.namespace != Some(team.namespaces[index].as_str()));
-    let mut pools = load.pools.iter();
+        .is_some_and(|index| workload.namespace != Some(team.namespaces[index].as_str()));
+    let mut pools = workload.pools.iter();
     !is_elsewhere && grant.resource == name && pools.any(|pool| pool.index == grant.pool)
 }
 
@@ -115,7 +129,7 @@ pub fn resource_limits<'t>(cluster: &Cluster, team: &'t Team) -> Vec<Limit<'t>> 
             continue;
         };
         let namespace = Some(name.value.as_str());
-        let is_whole = team_quota.is_some_and(|whole| std::ptr::eq(whole, quota));
+        let is_whole = team_quota.is_some_and(|it| std::ptr::eq(it, quota));
         if !(is_whole && cluster.has_queues()) {
             limits.extend(pod_limits(quota, namespace));
         }
@@ -139,18 +153,18 @@ fn pod_limits<'t>(quota: &Quota, namespace: Option<&'t str>) -> impl Iterator<It
         ),
     ];
     let counted = counted.into_iter();
-    counted.filter_map(move |(what, most)| limit_from(what, most, namespace))
+    counted.filter_map(move |(resource, max)| limit_from(resource, max, namespace))
 }
 
 fn limit_from(
-    what: QuotaResource,
-    most: Option<(u64, Span)>,
+    resource: QuotaResource,
+    max: Option<(u64, Span)>,
     namespace: Option<&str>,
 ) -> Option<Limit<'_>> {
-    let (has, span) = most?;
+    let (amount, span) = max?;
     Some(Limit {
-        resource: what,
-        amount: has,
+        resource,
+        amount,
         span,
         namespace,
     })
@@ -164,25 +178,28 @@ fn bytes(amount: Option<&Quantity>) -> Option<(u64, Span)> {
     Some((amount?.bytes()?, amount?.span))
 }
 
-fn exceeded_limit(limit: Limit<'_>, loads: &[&RunningWorkload<'_>]) -> Option<ExceededQuota> {
-    let applies_to =
-        |load: &RunningWorkload<'_>| limit.namespace.is_none_or(|it| load.namespace == Some(it));
-    let inside = loads
+fn exceeded_limit(limit: Limit<'_>, workloads: &[&RunningWorkload<'_>]) -> Option<ExceededQuota> {
+    let applies_to = |workload: &RunningWorkload<'_>| {
+        limit
+            .namespace
+            .is_none_or(|it| workload.namespace == Some(it))
+    };
+    let affected = workloads
         .iter()
         .enumerate()
-        .filter(|(_, load)| applies_to(load));
-    let mut requests: Vec<_> = inside
-        .map(|(index, load)| (index, load.requested(&limit.resource)))
+        .filter(|(_, workload)| applies_to(workload));
+    let mut requests: Vec<_> = affected
+        .map(|(index, workload)| (index, workload.requested(&limit.resource)))
         .collect();
-    let is_alone = loads.len() == 1;
+    let is_alone = workloads.len() == 1;
     requests.retain(|(_, count)| *count > 0 && (*count <= limit.amount || is_alone));
-    let asked = requests
+    let requested = requests
         .iter()
         .map(|(_, count)| *count)
         .fold(0, u64::saturating_add);
-    (asked > limit.amount).then(|| ExceededQuota {
+    (requested > limit.amount).then(|| ExceededQuota {
         resource: limit.resource,
-        requested: asked,
+        requested,
         limit: limit.amount,
         spans: vec![limit.span],
         workloads: requests.into_iter().map(|(index, _)| index).collect(),

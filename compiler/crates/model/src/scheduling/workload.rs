@@ -47,8 +47,8 @@ pub struct PodGroup {
 }
 
 impl<'c> RunningWorkload<'c> {
-    /// The load of a workload of the file. `None` for a workload that does not fit on any pool, which another rule
-    /// reports, and for a test, which completes before another workload has to wait for it.
+    /// The pods and pools of a workload of the file. `None` for a workload that does not fit on any pool, which another
+    /// rule reports, and for a test, which completes before another workload has to wait for it.
     pub fn from_workload(cluster: &'c Cluster, workload: &'c Spanned<Workload>) -> Option<Self> {
         let task = workload.task()?;
         if matches!(task, Task::CudaTest(_)) {
@@ -76,28 +76,28 @@ impl<'c> RunningWorkload<'c> {
     }
 
     /// The requests of all pods for a resource.
-    pub fn requested(&self, what: &QuotaResource) -> u64 {
-        if *what == QuotaResource::Storage {
+    pub fn requested(&self, resource: &QuotaResource) -> u64 {
+        if *resource == QuotaResource::Storage {
             return self.storage;
         }
         let all = self.groups.iter().map(|group| {
-            let each = group.per_pod(what);
+            let each = group.per_pod(resource);
             each.saturating_mul(group.pods)
         });
         all.fold(0, u64::saturating_add)
     }
 
     /// The number of pods and the request of each pod for a resource, by group.
-    pub fn requests_by_group(&self, what: &QuotaResource) -> Vec<(u64, u64)> {
+    pub fn requests_by_group(&self, resource: &QuotaResource) -> Vec<(u64, u64)> {
         let groups = self.groups.iter();
-        let each = groups.map(|group| (group.pods, group.per_pod(what)));
+        let each = groups.map(|group| (group.pods, group.per_pod(resource)));
         each.collect()
     }
 
     /// Whether a default applies because its pods do not request the resource.
-    pub fn has_default_request(&self, what: &QuotaResource) -> bool {
+    pub fn has_default_request(&self, resource: &QuotaResource) -> bool {
         let mut demands = self.groups.iter().map(|group| &group.demand);
-        demands.any(|demand| match what {
+        demands.any(|demand| match resource {
             QuotaResource::Cpu => demand.cpu.is_some_and(|it| it.is_default),
             QuotaResource::Memory => demand.memory.is_some_and(|it| it.is_default),
             QuotaResource::Device(_) | QuotaResource::Pods | QuotaResource::Storage => false,
@@ -155,9 +155,9 @@ impl QuotaResource {
 
 impl PodGroup {
     /// The request of each of its pods for a resource.
-    pub(super) fn per_pod(&self, what: &QuotaResource) -> u64 {
+    pub(super) fn per_pod(&self, resource: &QuotaResource) -> u64 {
         let demand = &self.demand;
-        match what {
+        match resource {
             QuotaResource::Device(name) => {
                 let requests = demand
                     .resources

@@ -38,8 +38,8 @@ impl Demand {
             anti_affinity: task.nodes().is_some(),
             ..Self::default()
         };
-        if let Some(ask) = PodGpuRequest::for_task(task) {
-            demand.add_gpu_request(task, ask, workload, pool);
+        if let Some(gpu_request) = PodGpuRequest::for_task(task) {
+            demand.add_gpu_request(task, gpu_request, workload, pool);
         }
         demand
     }
@@ -57,16 +57,16 @@ impl Demand {
     fn add_gpu_request(
         &mut self,
         task: Task<'_>,
-        ask: PodGpuRequest<'_>,
+        gpu_request: PodGpuRequest<'_>,
         workload: &Workload,
         pool: &Pool,
     ) {
         let written = task.gpus().map(|gpus| gpus.span);
-        let span = written.or(ask.profile.map(|it| it.span));
+        let span = written.or(gpu_request.profile.map(|it| it.span));
         let span = span.unwrap_or(workload.name.span);
-        let count = u64::from(ask.count);
+        let count = u64::from(gpu_request.count);
         let is_shared_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
-        if is_shared_claim && let Some(class) = ask.device_class(pool) {
+        if is_shared_claim && let Some(class) = gpu_request.device_class(pool) {
             self.claims.push(Claim {
                 class: Spanned::new(class.name.clone(), span),
                 count,
@@ -75,13 +75,16 @@ impl Demand {
             return;
         }
         let is_test = matches!(task, Task::CudaTest(_));
-        let resource = match (ask.profile, ask.device_request(pool, is_test)) {
+        let resource = match (
+            gpu_request.profile,
+            gpu_request.device_request(pool, is_test),
+        ) {
             // Without a profile or known devices, the request is for GPUs.
             (None, None) => "nvidia.com/gpu".to_owned(),
-            (Some(slice), None) => format!("nvidia.com/mig-{}", slice.replace('+', ".")),
+            (Some(profile), None) => format!("nvidia.com/mig-{}", profile.replace('+', ".")),
             (_, Some(devices)) => devices.resource,
         };
-        let named = ask.profile.map_or(span, |profile| profile.span);
+        let named = gpu_request.profile.map_or(span, |profile| profile.span);
         let resource = Spanned::new(resource, named);
         self.resources.push(Request::new(&resource, count, span));
     }
@@ -97,7 +100,7 @@ fn sidecar_demand(
     if task.nodes().is_none_or(|nodes| nodes.value == 1) {
         return Demand::default();
     }
-    let containers = cluster.cloud.fabric_settings(pool).additions.sidecars;
+    let containers = cluster.cloud.interconnect_settings(pool).additions.sidecars;
     Demand::from_pod_spec(
         &Node::from_json(json!({"initContainers": containers})),
         defaults,
@@ -122,8 +125,8 @@ pub fn fitting_pools<'c>(cluster: &'c Cluster, workload: &Workload) -> Vec<&'c P
 /// The reason why a workload does not fit on a pool, independent of other pools.
 fn shortage(cluster: &Cluster, workload: &Workload, pool: &Pool) -> Option<(String, Span)> {
     let demand = Demand::for_workload(cluster, workload, pool);
-    let verdict = check_pool(&demand, cluster, pool);
-    let mut reasons = verdict.reasons.iter();
+    let evaluation = check_pool(&demand, cluster, pool);
+    let mut reasons = evaluation.reasons.iter();
     if let Some(reason) = reasons.find(|reason| reason.feasibility == Feasibility::DoesNotFit) {
         return Some((reason.to_string(), reason.pool_span));
     }
@@ -151,7 +154,7 @@ pub fn misfit_reason(
     if let Some(owner) = owner.filter(|owner| team != Some(owner)) {
         return Some((format!("is dedicated to `{owner}`"), owner.span));
     }
-    let place = pool.sharing_span;
+    let span = pool.sharing_span;
     let shared = !matches!(pool.sharing.get(), Some(Sharing::Exclusive));
     let reason = if pool.allocation.value == Allocation::Dra {
         "allocates its GPUs through DRA, and is used only by workloads that name it"
@@ -162,21 +165,21 @@ pub fn misfit_reason(
     } else {
         "has a slower interconnect than other pools"
     };
-    Some((reason.to_owned(), place))
+    Some((reason.to_owned(), span))
 }
 
 /// The reason why one ResourceClaim, which all pods of a workload use if they share a GPU through MPS, is not enough.
 /// All pods that use a claim run on the node of its GPU.
 fn claim_shortage(workload: &Workload, pool: &Pool) -> Option<String> {
     let task = workload.task()?;
-    let ask = PodGpuRequest::for_task(task)?;
-    ask.device_class(pool)?;
+    let gpu_request = PodGpuRequest::for_task(task)?;
+    gpu_request.device_class(pool)?;
     let Some(Sharing::Mps { replicas, .. }) = pool.sharing.get() else {
         return None;
     };
     let pods = task.max_pods();
-    if ask.count > 1 {
-        let count = ask.count;
+    if gpu_request.count > 1 {
+        let count = gpu_request.count;
         Some(format!(
             "shares one GPU among the pods of a ResourceClaim, but each pod requests {count}"
         ))

@@ -5,13 +5,15 @@ use std::slice;
 
 use gpuc_schema::spanned::SPANNED;
 use serde::de::value::{BorrowedStrDeserializer, StrDeserializer};
-use serde::de::{DeserializeSeed, Deserializer, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::forward_to_deserialize_any;
 
+use super::abbreviation::abbreviate;
 use super::constraints::DecodeProblem;
 use super::cursor::Cursor;
-use super::pass::{Finding, Pass, abbreviate};
+use super::pass::{Finding, Pass};
 use super::path::Path;
+use super::spanned_parts::SpannedParts;
 use super::{codes, misplaced_key};
 use crate::diag::phrases;
 use crate::node::{Entry, Node, Origin};
@@ -198,12 +200,12 @@ pub(super) fn report_unknown_key(
     fields: &[&str],
 ) {
     let known = phrases::quoted_conjunction(fields, "and");
-    let place = cursor.path.quoted();
+    let location = cursor.path.quoted();
     let finding = Finding {
         code: &codes::UNKNOWN_KEY,
         span: entry.key_span,
         source_span: entry.key_span,
-        message: format!("unknown key `{}` in {place}", abbreviate(&entry.key)),
+        message: format!("unknown key `{}` in {location}", abbreviate(&entry.key)),
         label: "unknown key".to_owned(),
     };
     let used = match cursor.node.origin {
@@ -288,38 +290,6 @@ impl<'de> Deserializer<'de> for Key<'de> {
     }
 }
 
-/// The sequence for a `Spanned`: file, start, end, value.
-pub(super) struct SpannedParts<D> {
-    location: std::array::IntoIter<u32, 3>,
-    value: Option<D>,
-}
-
-impl<D> SpannedParts<D> {
-    pub(super) fn new(span: Span, value: D) -> Self {
-        Self {
-            location: [span.source, span.start, span.end].into_iter(),
-            value: Some(value),
-        }
-    }
-}
-
-impl<'de, D: Deserializer<'de, Error = DecodeProblem>> SeqAccess<'de> for SpannedParts<D> {
-    type Error = DecodeProblem;
-
-    fn next_element_seed<S: DeserializeSeed<'de>>(
-        &mut self,
-        seed: S,
-    ) -> Result<Option<S::Value>, DecodeProblem> {
-        if let Some(number) = self.location.next() {
-            return seed.deserialize(number.into_deserializer()).map(Some);
-        }
-        self.value
-            .take()
-            .map(|value| seed.deserialize(value))
-            .transpose()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::{unique_required_match, unique_suffix_match};
@@ -335,12 +305,15 @@ mod tests {
 
     #[test]
     fn required_key_prefix_is_suggested() {
-        let needed = ["image", "nodes", "gpusPerNode"];
-        assert_eq!(unique_required_match("gpus", &needed), Some("gpusPerNode"));
-        assert_eq!(unique_required_match("size", &needed), Some("nodes"));
+        let required = ["image", "nodes", "gpusPerNode"];
+        assert_eq!(
+            unique_required_match("gpus", &required),
+            Some("gpusPerNode")
+        );
+        assert_eq!(unique_required_match("size", &required), Some("nodes"));
         assert_eq!(unique_required_match("size", &["image"]), None);
-        assert_eq!(unique_required_match("gpu", &needed), Some("gpusPerNode"));
-        assert_eq!(unique_required_match("node", &needed), None);
+        assert_eq!(unique_required_match("gpu", &required), Some("gpusPerNode"));
+        assert_eq!(unique_required_match("node", &required), None);
         assert_eq!(unique_required_match("namespace", &["name"]), None);
         assert_eq!(
             unique_required_match("gpus", &["gpusPerNode", "gpusPerPod"]),

@@ -3,11 +3,11 @@
 use serde::de::value::StrDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, EnumAccess, VariantAccess, Visitor};
 
+use super::abbreviation::abbreviate;
 use super::access::report_unknown_key;
 use super::codes;
 use super::constraints::DecodeProblem;
 use super::cursor::Cursor;
-use super::pass::abbreviate;
 use crate::diag::phrases;
 use crate::node::{Entry, Scalar, Value};
 use crate::yaml::core_schema::CoreValue;

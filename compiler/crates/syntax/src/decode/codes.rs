@@ -19,8 +19,8 @@ pub static WRONG_TYPE: Code = Code {
     name: "wrong-type",
     severity: Severity::Error,
     summary: "a value has the wrong type",
-    checks: "Every value has the type of its key. YAML 1.2 determines the type of a value without quotes: `true` and `false` are
-the only booleans, `1.34` is a number, `yes` is a string.",
+    checks: "Whether every value has the type of its key. YAML 1.2 determines the type of a value without quotes: `true` and
+`false` are the only booleans, `1.34` is a number, `yes` is a string.",
         reason: "YAML's implicit types change values: `version: 1.30` is the number 1.3, and an account ID loses a leading zero. A number
 that starts with 0 is decimal in YAML 1.2 and octal in YAML 1.1, so it is ambiguous.",
         remedy: "Quote strings, use `true` or `false` for booleans, and write numbers without quotes, `_` or exponents. Remove keys
@@ -46,7 +46,8 @@ pub static NUMBER_OUT_OF_RANGE: Code = Code {
     name: "number-out-of-range",
     severity: Severity::Error,
     summary: "an integer is out of range",
-    checks: "Integers are in the range of their key in the schema. `gpuc schema` prints the schema, and editors show the range.",
+    checks: "Whether integers are in the range of their key in the schema. `gpuc schema` prints the schema, and editors show
+the range.",
     reason: "The number is invalid for Kubernetes or the cloud: a pool cannot have -1 nodes.",
     remedy: "Use a number in the range that the message shows.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -70,9 +71,9 @@ pub static UNKNOWN_KEY: Code = Code {
     name: "unknown-key",
     severity: Severity::Error,
     summary: "a mapping has an unknown key",
-    checks: "Every key is known in its mapping. The message lists the known keys.",
+    checks: "Whether every key is known in its mapping. The message lists the known keys.",
     reason: "Without this check, a key with a typo would be ignored, and the cluster would be built without its setting.",
-    remedy: "Correct the key, or move it to the correct mapping. `gpuc explain` prints the documentation of every key.",
+    remedy: "Correct the key, or move it to the correct mapping. `gpuc explain KEY` prints the documentation of a key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -109,7 +110,7 @@ pub static UNKNOWN_VALUE: Code = Code {
     name: "unknown-value",
     severity: Severity::Error,
     summary: "a value is not one of the values of its key",
-    checks: "Values of an enumeration are in its list, in the same case.",
+    checks: "Whether values of an enumeration are in its list, in the same case.",
     reason: "gpuc cannot generate anything for an unknown value.",
     remedy: "Use one of the values that the message lists.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -134,9 +135,9 @@ pub static EXACTLY_ONE_REQUIRED: Code = Code {
     name: "exactly-one-required",
     severity: Severity::Error,
     summary: "a key that takes exactly one of several options has none or more than one",
-    checks: "Keys such as `cloud`, `capacity` and `sharing` take exactly one of several options. An option with settings is a key
-with nested settings, or with `{}`, such as `{spot: {}}`. An option without settings is a plain value, such as
-`onDemand`.",
+    checks: "Whether keys such as `cloud`, `capacity` and `sharing` have exactly one of several options. An option with settings
+is a key with nested settings, or with `{}`, such as `{spot: {}}`. An option without settings is a plain value, such
+as `onDemand`.",
         reason: "A cluster runs on one platform, and a pool's GPUs are shared in one way. gpuc does not guess which option is intended.",
         remedy: "Keep one option. Use separate clusters or pools for different options.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -161,7 +162,7 @@ pub static MISSING_KEY: Code = Code {
     name: "missing-key",
     severity: Severity::Error,
     summary: "a required key is missing",
-    checks: "All required keys, which have no default, are set.",
+    checks: "Whether all required keys, which have no default, are set.",
     reason: "Only you know the value: gpuc does not invent names, versions, accounts or sizes.",
     remedy: "Add the key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -184,7 +185,7 @@ pub static NOT_A_CLUSTER: Code = Code {
     name: "not-a-cluster",
     severity: Severity::Error,
     summary: "a document does not describe a GPU cluster",
-    checks: "Every document is a mapping with gpuc's `apiVersion` and `kind`.",
+    checks: "Whether every document is a mapping with gpuc's `apiVersion` and `kind`.",
         reason: "Without this check, every key of a Kubernetes manifest, a Helm values file or an eksctl file would be reported
 separately.",
         remedy: "Check the path of the file. Each document of a file starts with `apiVersion: gpuc.dev/v1alpha1` and `kind: GpuCluster`.",

@@ -5,9 +5,11 @@ use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
 
-use super::MAX_PROBLEMS;
 use crate::node::{Node, Scalar, Value};
 use crate::yaml::core_schema::CoreValue;
+
+/// The maximum number of reported problems per document.
+pub const MAX_PROBLEMS: usize = 100;
 
 /// The reason of a serde error.
 #[derive(Debug)]

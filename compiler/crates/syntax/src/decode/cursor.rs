@@ -1,10 +1,11 @@
 //! One node, and its comparison with the expected type.
 
+use super::abbreviation::abbreviate;
 use super::access::{Items, Keys};
 use super::codes;
 use super::constraints::{DecodeProblem, plain_text};
 use super::number_ranges;
-use super::pass::{Finding, Pass, abbreviate};
+use super::pass::{Finding, Pass};
 use super::path::Path;
 use crate::diag::{Code, DiagnosticBuilder};
 use crate::node::{Node, Origin, Scalar, Value};
@@ -32,15 +33,15 @@ impl<'de> Cursor<'de, '_> {
     pub(super) fn report_wrong_type(
         &self,
         code: &'static Code,
-        needed: &str,
+        required: &str,
         customize: impl FnOnce(DiagnosticBuilder<'_>) -> DiagnosticBuilder<'_>,
     ) {
         let path = self.path.quoted();
         let found = describe(self.node);
         self.reject(
             code,
-            format!("{path} must be {needed}, not {found}"),
-            format!("expected {needed}"),
+            format!("{path} must be {required}, not {found}"),
+            format!("expected {required}"),
             customize,
         );
     }
@@ -102,7 +103,7 @@ impl<'de> Cursor<'de, '_> {
         }
     }
 
-    pub(super) fn expect_integer<N>(&self, least: N, most: N) -> Option<N>
+    pub(super) fn expect_integer<N>(&self, min: N, max: N) -> Option<N>
     where
         N: Copy + TryFrom<i128> + Into<i128>,
     {
@@ -126,12 +127,11 @@ impl<'de> Cursor<'de, '_> {
         };
         let fits = N::try_from(number).ok();
         if fits.is_none() {
-            let of_type = (least.into(), most.into());
-            let (least, most) =
-                number_ranges::key_range(&self.path.to_string(), of_type.0, of_type.1);
-            let needed = format!("an integer from {least} to {most}");
-            let help = format!("write {needed}");
-            self.report_wrong_type(&codes::NUMBER_OUT_OF_RANGE, &needed, |builder| {
+            let of_type = (min.into(), max.into());
+            let (min, max) = number_ranges::key_range(&self.path.to_string(), of_type.0, of_type.1);
+            let required = format!("an integer from {min} to {max}");
+            let help = format!("write {required}");
+            self.report_wrong_type(&codes::NUMBER_OUT_OF_RANGE, &required, |builder| {
                 builder.help(help)
             });
         }

@@ -3,9 +3,10 @@
 use gpuc_schema::spanned::SPANNED;
 use serde::de::{Deserializer, Expected, Visitor};
 
-use super::access::{Items, Keys, SpannedParts};
+use super::access::{Items, Keys};
 use super::constraints::{DecodeProblem, Shape};
 use super::cursor::Cursor;
+use super::spanned_parts::SpannedParts;
 use super::{choice, codes};
 use crate::node::Value;
 use crate::yaml::core_schema::CoreValue;

@@ -8,19 +8,19 @@ use crate::source::Span;
 /// The maximum number of locations to list.
 const MAX_LISTED: usize = 3;
 
-/// A phrase with the locations of keys of this name: below `place` if there are any, otherwise anywhere.
-pub(super) fn location_help(key: &str, place: &str) -> Option<String> {
-    let written_place = place;
-    let place = without_indexes(place);
+/// A phrase with the locations of keys of this name: below `location` if there are any, otherwise anywhere.
+pub(super) fn location_help(key: &str, location: &str) -> Option<String> {
+    let written_location = location;
+    let location = without_indexes(location);
     let end = format!(".{key}");
     let paths = paths_to(key);
     // If the same relative path also exists at the root, show the full path.
     let is_ambiguous = |path: &&str| paths.iter().any(|known| known == path);
-    let nested: Vec<_> = paths_below(&paths, &place)
+    let nested: Vec<_> = paths_below(&paths, &location)
         .iter()
         .map(|path| {
             if is_ambiguous(path) {
-                format!("{written_place}.{path}")
+                format!("{written_location}.{path}")
             } else {
                 (*path).to_owned()
             }
@@ -33,8 +33,8 @@ pub(super) fn location_help(key: &str, place: &str) -> Option<String> {
         ));
     }
     let mut paths = paths;
-    // A key directly below `place` is another option of the same choice.
-    paths.retain(|path| *path != format!("{place}{end}"));
+    // A key directly below `location` is another option of the same choice.
+    paths.retain(|path| *path != format!("{location}{end}"));
     (!paths.is_empty()).then(|| {
         format!(
             "the key belongs in {}",
@@ -52,9 +52,9 @@ fn paths_to(key: &str) -> Vec<String> {
 }
 
 /// The paths below a location, relative to it.
-fn paths_below<'p>(paths: &'p [String], place: &str) -> Vec<&'p str> {
-    let start = format!("{place}.");
-    if place.is_empty() {
+fn paths_below<'p>(paths: &'p [String], location: &str) -> Vec<&'p str> {
+    let start = format!("{location}.");
+    if location.is_empty() {
         return paths.iter().map(String::as_str).collect();
     }
     paths
@@ -71,30 +71,30 @@ pub fn correct_key(root: &Node, key: Span, near: Option<&str>) -> Option<Node> {
 }
 
 /// Corrects the key; returns whether anything changed.
-fn correct_in_place(node: &mut Node, place: &str, key: Span, near: Option<&str>) -> bool {
+fn correct_in_place(node: &mut Node, location: &str, key: Span, near: Option<&str>) -> bool {
     match &mut node.value {
         Value::Scalar(_) => false,
         Value::Sequence(items) => {
             let corrected = items
                 .iter_mut()
-                .map(|item| correct_in_place(item, place, key, near));
+                .map(|item| correct_in_place(item, location, key, near));
             corrected.fold(false, |one, other| one | other)
         }
         Value::Mapping(entries) => {
             let mut corrected = false;
             for entry in entries.iter_mut() {
-                let place = match place {
+                let location = match location {
                     "" => entry.key.clone(),
-                    place => format!("{place}.{}", entry.key),
+                    location => format!("{location}.{}", entry.key),
                 };
-                corrected |= correct_in_place(&mut entry.value, &place, key, near);
+                corrected |= correct_in_place(&mut entry.value, &location, key, near);
             }
             let Some(index) = entries.iter().position(|it| it.key_span == key) else {
                 return corrected;
             };
             let Some(near) = near else {
                 let paths = paths_to(&entries[index].key);
-                return match paths_below(&paths, place)[..] {
+                return match paths_below(&paths, location)[..] {
                     [only] if only.contains('.') => move_entry(entries, index, only),
                     _ => corrected,
                 };
@@ -151,11 +151,11 @@ mod tests {
 
     #[test]
     fn locations_below_come_first() {
-        let found = |key, place| location_help(key, place);
+        let found = |key, location| location_help(key, location);
         let spot = Some("move it to `capacity.spot`".to_owned());
         assert_eq!(found("spot", "nodePools[0]"), spot);
-        let whole = Some("move it to `nodePools[1].stack.allocation`".to_owned());
-        assert_eq!(found("allocation", "nodePools[1]"), whole);
+        let expected = Some("move it to `nodePools[1].stack.allocation`".to_owned());
+        assert_eq!(found("allocation", "nodePools[1]"), expected);
         let machine = Some("the key belongs in `nodePools.machine`".to_owned());
         assert_eq!(found("machine", "metadata"), machine);
         assert_eq!(found("zzz", "nodePools[0]"), None);

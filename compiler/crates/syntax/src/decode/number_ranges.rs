@@ -38,23 +38,23 @@ fn visit(node: &Node, path: &mut String, report: &mut Report) {
             let is_reported = |report: &Report| {
                 let mut found = report.diagnostics().iter();
                 found.any(|it| {
-                    let mut places = it.labels.iter().chain([&it.primary]);
-                    it.severity == Severity::Error && places.any(|it| it.span == span)
+                    let mut labels = it.labels.iter().chain([&it.primary]);
+                    it.severity == Severity::Error && labels.any(|it| it.span == span)
                 })
             };
             if ranges.iter().any(|range| range.contains(number)) || is_reported(report) {
                 return;
             }
             let key = path.rsplit('.').next().unwrap_or(path);
-            let needed = describe_range(*range);
+            let required = describe_range(*range);
             report
                 .diagnostic(
                     &NUMBER_OUT_OF_RANGE,
                     span,
-                    format!("`{key}` must be {needed}, not {number}"),
+                    format!("`{key}` must be {required}, not {number}"),
                 )
-                .primary_label(format!("expected {needed}"))
-                .help(format!("write {needed}"))
+                .primary_label(format!("expected {required}"))
+                .help(format!("write {required}"))
                 .emit();
         }
     }
@@ -63,22 +63,22 @@ fn visit(node: &Node, path: &mut String, report: &mut Report) {
 /// A phrase for a range.
 fn describe_range(range: NumberRange) -> String {
     match (range.min, range.max) {
-        (Some(least), Some(most)) => format!("an integer from {least} to {most}"),
-        (Some(least), None) => format!("{least} or more"),
-        (None, Some(most)) => format!("{most} or less"),
+        (Some(min), Some(max)) => format!("an integer from {min} to {max}"),
+        (Some(min), None) => format!("{min} or more"),
+        (None, Some(max)) => format!("{max} or less"),
         (None, None) => "an integer".to_owned(),
     }
 }
 
 /// The range of the key at a path, within the range of its type.
-pub(super) fn key_range(path: &str, least: i128, most: i128) -> (i128, i128) {
+pub(super) fn key_range(path: &str, min: i128, max: i128) -> (i128, i128) {
     let bare: String = path
         .split('[')
         .map(|part| part.split_once(']').map_or(part, |it| it.1))
         .collect();
     let Some(range) = schema::number_ranges(&bare).first() else {
-        return (least, most);
+        return (min, max);
     };
     let own = |end: Option<i64>, of_type: i128| end.map_or(of_type, i128::from);
-    (own(range.min, least), own(range.max, most))
+    (own(range.min, min), own(range.max, max))
 }

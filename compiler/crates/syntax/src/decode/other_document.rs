@@ -2,22 +2,22 @@
 
 use gpuc_schema::config::{API_VERSION, KIND};
 
+use super::abbreviation::abbreviate;
 use super::codes;
-use super::pass::abbreviate;
 use crate::diag::{Report, phrases};
 use crate::node::{Node, Value};
 use crate::source::Span;
 
 /// Reports a document that is not a cluster: a string, a list, or a Kubernetes manifest.
 pub(super) fn report_other_document(root: &Node, report: &mut Report) -> bool {
-    let Some((span, what)) = find_other_document(root) else {
+    let Some((span, description)) = find_other_document(root) else {
         return false;
     };
     report
         .diagnostic(
             &codes::NOT_A_CLUSTER,
             span,
-            format!("this is {what}, not a GPU cluster"),
+            format!("this is {description}, not a GPU cluster"),
         )
         .help(format!(
             "start the document with `apiVersion: {API_VERSION}` and `kind: {KIND}`"

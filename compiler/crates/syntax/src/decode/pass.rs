@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::MAX_PROBLEMS;
+use super::abbreviation::abbreviate;
 use super::codes;
-use super::constraints::Constraints;
+use super::constraints::{Constraints, MAX_PROBLEMS};
 use super::placeholder::Placeholder;
 use crate::diag::{Code, DiagnosticBuilder, Report};
 use crate::node::Node;
@@ -93,9 +93,9 @@ impl<'l> Pass<'l> {
 
 impl Findings {
     /// Reports the findings of a pass in which a type rejected a placeholder.
-    pub(super) fn finish_undecoded(self, root: &Node, why: &str, report: &mut Report) {
+    pub(super) fn finish_undecoded(self, root: &Node, reason: &str, report: &mut Report) {
         if self.report.diagnostics().is_empty() {
-            let message = format!("the document cannot be decoded: {}", abbreviate(why));
+            let message = format!("the document cannot be decoded: {}", abbreviate(reason));
             report
                 .diagnostic(&codes::WRONG_TYPE, root.span(), message)
                 .emit();
@@ -127,15 +127,4 @@ impl Findings {
         }
         complete
     }
-}
-
-/// Shortens a text to one line for a message.
-pub(super) fn abbreviate(text: &str) -> String {
-    const MAX_LENGTH: usize = 60;
-    let clean = |c: char| if c.is_control() { '\u{fffd}' } else { c };
-    let mut short: String = text.chars().take(MAX_LENGTH).map(clean).collect();
-    if text.chars().nth(MAX_LENGTH).is_some() {
-        short.push('…');
-    }
-    short
 }

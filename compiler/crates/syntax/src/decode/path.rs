@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::abbreviation::abbreviate;
 use crate::source::Span;
 
 /// The path from the root to a node.
@@ -72,7 +73,7 @@ impl fmt::Display for Path<'_> {
         match self.step {
             Step::Root => Ok(()),
             Step::Index(index) => write!(f, "[{index}]"),
-            Step::Key(key, _) if !is_word(key) => write!(f, "[{:?}]", super::pass::abbreviate(key)),
+            Step::Key(key, _) if !is_word(key) => write!(f, "[{:?}]", abbreviate(key)),
             Step::Key(key, _) if self.parent.is_some_and(Path::is_root) => f.write_str(key),
             Step::Key(key, _) => write!(f, ".{key}"),
         }

@@ -7,8 +7,8 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
-use super::access::SpannedParts;
 use super::constraints::DecodeProblem;
+use super::spanned_parts::SpannedParts;
 use crate::source::Span;
 
 /// A kind of placeholder. A diagnostic that appears with one kind but not with another is caused by the placeholder.

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use gpuc_schema::config::{Capacity, CloudSection, Sharing};
+use gpuc_schema::config::{Capacity, CloudSection, GpuCluster, Sharing};
 use proptest::prelude::*;
 
 use super::*;
-use crate::diag::Diagnostic;
+use crate::diag::{Diagnostic, Report};
 use crate::load::{self, MemoryFiles, load};
 use crate::source::{Sources, Span};
 use crate::yaml;
@@ -315,8 +315,8 @@ fn examples_cause_codes_and_fixes_work() {
             assert_eq!(found.code.id, code.id, "{}", found.message);
         }
         if found.iter().all(|found| found.fix.is_some()) {
-            let (_, left, _) = run(&fixed(code.bad, &found));
-            assert!(left.is_empty(), "{}: {left:?}", code.id);
+            let (_, remaining, _) = run(&fixed(code.bad, &found));
+            assert!(remaining.is_empty(), "{}: {remaining:?}", code.id);
         }
         let (cluster, found, _) = run(&code.good());
         assert!(
@@ -338,10 +338,10 @@ fn fixes_apply() {
         7,
         "{found:#?}"
     );
-    let once = fixed(&text, &found);
-    let (_, found, _) = run(&once);
-    let (_, left, _) = run(&fixed(&once, &found));
-    assert!(left.is_empty(), "{left:?}");
+    let fixed_once = fixed(&text, &found);
+    let (_, found, _) = run(&fixed_once);
+    let (_, remaining, _) = run(&fixed(&fixed_once, &found));
+    assert!(remaining.is_empty(), "{remaining:?}");
 }
 
 #[test]
@@ -363,12 +363,12 @@ fn errors_of_custom_types_are_reported() {
             .collect::<Vec<_>>(),
         [1, 2, 1]
     );
-    let places = report
+    let locations = report
         .diagnostics()
         .iter()
         .map(|found| sources.locate(found.primary.span));
     assert_eq!(
-        places
+        locations
             .flatten()
             .map(|(_, at)| at.column)
             .collect::<Vec<_>>(),
@@ -388,12 +388,12 @@ fn errors_of_custom_types_are_reported() {
 
 proptest! {
     #[test]
-    fn no_text_makes_it_panic(text in "\\PC{0,200}") {
+    fn any_text_is_decoded_without_panic(text in "\\PC{0,200}") {
         run(&text);
     }
 
     #[test]
-    fn no_change_of_a_good_file_makes_it_panic(
+    fn any_change_of_a_valid_file_is_decoded_without_panic(
         code in 0..codes::CODES.len(),
         at in 0..400usize,
         length in 0..20usize,

@@ -154,7 +154,7 @@ mod tests {
     static OTHER: Code = code("GPUC2014", "scale-from-zero");
 
     #[test]
-    fn former_name_calls_its_code_only() {
+    fn former_name_matches_only_its_code() {
         for word in ["GPUC2132", "guarantee-violated", "promise-taken"] {
             assert!(RENAMED.is_called(word), "{word}");
             assert!(!OTHER.is_called(word), "{word}");

@@ -115,14 +115,14 @@ impl Report {
     }
 
     /// Proof that an error was reported for a span or a part of it.
-    pub fn error_inside(&self, place: Span) -> Option<Reported> {
+    pub fn error_inside(&self, area: Span) -> Option<Reported> {
         let is_inside = |span: Span| {
-            span.source == place.source && place.start <= span.start && span.end <= place.end
+            span.source == area.source && area.start <= span.start && span.end <= area.end
         };
         let errors = self.diagnostics.iter();
         let mut errors = errors.filter(|found| found.severity == Severity::Error);
         errors
-            .any(|found| place.is_written() && is_inside(found.primary.span))
+            .any(|found| area.is_written() && is_inside(found.primary.span))
             .then_some(Reported(()))
     }
 

@@ -11,8 +11,8 @@ pub static FILE_UNUSABLE: Code = Code {
     name: "file-unusable",
     severity: Severity::Error,
     summary: "a file is missing, cannot be read, is not UTF-8 text, or is a base with several documents",
-    checks: "Every file on the command line or in `base` exists, is readable, and is UTF-8 text. A file in `base` has exactly one
-document.",
+    checks: "Whether every file on the command line or in `base` exists, is readable, and is UTF-8 text. A file in `base` has
+exactly one document.",
         reason: "A document without its base is incomplete. gpuc skips it and checks all other documents.",
         remedy: "Write `base` as a path relative to the file that contains it. Save the file as UTF-8. Split a base with several
 documents into several files.",
@@ -38,7 +38,7 @@ pub static BASE_CYCLE: Code = Code {
     name: "base-cycle",
     severity: Severity::Error,
     summary: "the bases of files form a cycle, or a chain of more than 16 files",
-    checks: "The chain of `base` files ends, after at most 16 files.",
+    checks: "Whether the chain of `base` files ends, after at most 16 files.",
     reason: "With a cycle, there is no file to start the merge with.",
     remedy: "Remove `base` from one of the files, and move the common settings into it.",
     bad: r#"base: gpu-cluster.yaml
@@ -63,7 +63,8 @@ pub static REMOVE_TARGET_UNKNOWN: Code = Code {
     name: "remove-target-unknown",
     severity: Severity::Error,
     summary: "`remove: true` is set for an item that the base does not have",
-    checks: "An item of `nodePools`, `teams` or `workloads` with `remove: true` has the name of an item of the base.",
+    checks: "Whether an item of `nodePools`, `teams` or `workloads` with `remove: true` has the name of an item of
+the base.",
     reason: "The item was renamed or deleted in the base, or the name has a typo. The item that you want to remove can still exist.",
     remedy: "Correct the name, or delete the item. In a document without `base`, delete the item.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1

@@ -69,10 +69,10 @@ fn merge_mappings(
     let index: BTreeMap<String, usize> = keys.zip(0..).collect();
     let chosen: BTreeSet<String> = overlay.iter().map(|entry| entry.key.clone()).collect();
     for mut entry in overlay {
-        let place = index.get(&entry.key).copied();
+        let position = index.get(&entry.key).copied();
         if is_null(&entry.value) {
-            if let Some(place) = place {
-                merged[place] = None;
+            if let Some(position) = position {
+                merged[position] = None;
             }
             continue;
         }
@@ -81,7 +81,7 @@ fn merge_mappings(
             path.push('.');
         }
         path.push_str(&entry.key);
-        match place.and_then(|place| merged[place].take()) {
+        match position.and_then(|position| merged[position].take()) {
             Some(below) => entry.value = merge_nodes(below.value, entry.value, path, report),
             None if NAMED_LISTS.contains(&path.as_str()) => {
                 let nothing = Node::written(Value::Sequence(Vec::new()), Span::NONE);
@@ -90,8 +90,8 @@ fn merge_mappings(
             None => {}
         }
         path.truncate(length);
-        match place {
-            Some(place) => merged[place] = Some(entry),
+        match position {
+            Some(position) => merged[position] = Some(entry),
             None => merged.push(Some(entry)),
         }
     }
@@ -108,7 +108,7 @@ fn unused_alternative(path: &str, chosen: &BTreeSet<String>) -> Vec<&'static str
     let Some((_, [one, other])) = alternatives else {
         return Vec::new();
     };
-    let is_used = |way: &[&str]| way.iter().any(|key| chosen.contains(*key));
+    let is_used = |path: &[&str]| path.iter().any(|key| chosen.contains(*key));
     match (is_used(one), is_used(other)) {
         (true, false) => other.to_vec(),
         (false, true) => one.to_vec(),
@@ -125,19 +125,19 @@ fn merge_by_name(
 ) -> Vec<Node> {
     let mut merged: Vec<Option<Node>> = base.into_iter().map(Some).collect();
     let mut index: BTreeMap<String, usize> = BTreeMap::new();
-    for (place, item) in merged.iter().enumerate() {
+    for (position, item) in merged.iter().enumerate() {
         if let Some(name) = item.as_ref().and_then(item_name) {
-            index.entry(name).or_insert(place);
+            index.entry(name).or_insert(position);
         }
     }
     for mut item in overlay {
         // Each item of the base merges with one item; a second item of the same name is a duplicate, reported by a
         // rule.
-        let place = item_name(&item).and_then(|name| index.remove(&name));
-        let below = place.and_then(|place| Some((place, merged[place].take()?)));
+        let position = item_name(&item).and_then(|name| index.remove(&name));
+        let below = position.and_then(|position| Some((position, merged[position].take()?)));
         match (take_remove(&mut item), below) {
-            (None, Some((place, below))) => {
-                merged[place] = Some(merge_nodes(below, item, path, report));
+            (None, Some((position, below))) => {
+                merged[position] = Some(merge_nodes(below, item, path, report));
             }
             (None, None) => merged.push(Some(item)),
             (Some(_), Some(_)) => {}
@@ -165,14 +165,14 @@ fn take_remove(item: &mut Node) -> Option<Span> {
     let Value::Mapping(entries) = &mut item.value else {
         return None;
     };
-    let place = entries.iter().position(|entry| entry.key == "remove")?;
-    let Value::Scalar(scalar) = &entries[place].value.value else {
+    let position = entries.iter().position(|entry| entry.key == "remove")?;
+    let Value::Scalar(scalar) = &entries[position].value.value else {
         return None;
     };
     let CoreValue::Bool(remove) = scalar.core_value() else {
         return None;
     };
-    let entry = entries.remove(place);
+    let entry = entries.remove(position);
     remove.then_some(entry.key_span)
 }
 
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn mappings_merge_lists_are_replaced_and_null_takes_away() {
+    fn mappings_merge_lists_are_replaced_and_null_removes() {
         check(
             "{a: {x: 1, y: 2}, list: [1, 2], gone: 1, base: other}",
             "{a: {y: 3, z: 4}, list: [3], gone: null, new: 5}",

@@ -159,18 +159,18 @@ impl Loader<'_> {
         path: &str,
         chain: &mut Vec<BaseReference>,
     ) -> Option<Node> {
-        let Some(wish) = base_reference(&root, path) else {
+        let Some(reference) = base_reference(&root, path) else {
             merge::drop_removed(&mut root, self.report);
             return Some(root);
         };
-        let first = chain.iter().find(|earlier| earlier.path == wish.path);
-        if wish.path == path || first.is_some() || chain.len() >= MAX_CHAIN_LENGTH {
+        let first = chain.iter().find(|earlier| earlier.path == reference.path);
+        if reference.path == path || first.is_some() || chain.len() >= MAX_CHAIN_LENGTH {
             let first = first.map_or(Span::NONE, |earlier| earlier.span);
-            self.report_chain(path, &wish, first);
+            self.report_chain(path, &reference, first);
             return None;
         }
-        chain.push(wish.clone());
-        let base = self.load_base(&wish, chain);
+        chain.push(reference.clone());
+        let base = self.load_base(&reference, chain);
         chain.pop();
         let base = base?;
         Some(merge(&base, root, self.report))
@@ -179,54 +179,57 @@ impl Loader<'_> {
     /// The merged base of a document.
     fn load_base(
         &mut self,
-        wish: &BaseReference,
+        reference: &BaseReference,
         chain: &mut Vec<BaseReference>,
     ) -> Option<Rc<Node>> {
-        if let Some(known) = self.bases.get(&wish.path) {
+        if let Some(known) = self.bases.get(&reference.path) {
             return known.clone();
         }
-        let found = match self.read_documents(&wish.path) {
-            Err(reason) => return self.report_unusable(wish, reason),
+        let found = match self.read_documents(&reference.path) {
+            Err(reason) => return self.report_unusable(reference, reason),
             Ok(documents) => match documents.as_slice() {
                 [document] if !matches!(document.root.value, Value::Mapping(_)) => {
-                    let reason = format!("the base `{}` is not a mapping", wish.path);
-                    return self.report_unusable(wish, reason);
+                    let reason = format!("the base `{}` is not a mapping", reference.path);
+                    return self.report_unusable(reference, reason);
                 }
-                [document] => self.merge_with_base(document.root.clone(), &wish.path, chain),
+                [document] => self.merge_with_base(document.root.clone(), &reference.path, chain),
                 // Empty and invalid files are already reported.
                 [] => None,
                 several => {
                     let count = several.len();
-                    let reason = format!("the base `{}` has {count} documents", wish.path);
-                    return self.report_unusable(wish, reason);
+                    let reason = format!("the base `{}` has {count} documents", reference.path);
+                    return self.report_unusable(reference, reason);
                 }
             },
         };
         let found = found.map(Rc::new);
-        self.bases.insert(wish.path.clone(), found.clone());
+        self.bases.insert(reference.path.clone(), found.clone());
         found
     }
 
-    fn report_unusable(&mut self, wish: &BaseReference, reason: String) -> Option<Rc<Node>> {
+    fn report_unusable(&mut self, reference: &BaseReference, reason: String) -> Option<Rc<Node>> {
         self.report
-            .diagnostic(&codes::FILE_UNUSABLE, wish.span, reason)
+            .diagnostic(&codes::FILE_UNUSABLE, reference.span, reason)
             .primary_label("referenced here")
             .help("set `base` to a file with one document, relative to this file")
             .emit();
         None
     }
 
-    fn report_chain(&mut self, path: &str, wish: &BaseReference, first: Span) {
-        let is_itself = wish.path == path;
+    fn report_chain(&mut self, path: &str, reference: &BaseReference, first: Span) {
+        let is_itself = reference.path == path;
         let message = if is_itself {
             format!("`{path}` is its own base")
         } else if first.is_written() {
-            format!("the bases of `{path}` and `{}` form a cycle", wish.path)
+            format!(
+                "the bases of `{path}` and `{}` form a cycle",
+                reference.path
+            )
         } else {
             format!("the chain of bases has more than {MAX_CHAIN_LENGTH} files")
         };
         self.report
-            .diagnostic(&codes::BASE_CYCLE, wish.span, message)
+            .diagnostic(&codes::BASE_CYCLE, reference.span, message)
             .label(first, "the same file is first referenced here")
             .help(if is_itself {
                 "name another file, or delete `base`"
@@ -270,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn bases_merge_through_several_files_and_places_name_the_right_one() {
+    fn bases_merge_through_files_and_keep_their_spans() {
         let (loaded, found, sources) = check(&[
             (
                 "a/main.yaml",
@@ -303,9 +306,9 @@ mod tests {
         assert!(loaded.is_empty());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].code.id, "GPUC0202");
-        let place = |span| sources.locate(span).map(|(path, _)| path);
-        assert_eq!(place(found[0].primary.span), Some("a/c.yaml"));
-        assert_eq!(place(found[0].labels[0].span), Some("a/main.yaml"));
+        let path_of = |span| sources.locate(span).map(|(path, _)| path);
+        assert_eq!(path_of(found[0].primary.span), Some("a/c.yaml"));
+        assert_eq!(path_of(found[0].labels[0].span), Some("a/main.yaml"));
 
         let names: Vec<(String, String)> = (0..20)
             .map(|number| {
@@ -329,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_be_used_are_reported_where_they_are_named() {
+    fn unusable_files_are_reported_at_their_reference() {
         let (_, found, _) = check(&[("a/main.yaml", "base: none.yaml\n")]);
         assert_eq!(found[0].message, "file `a/none.yaml` does not exist");
         let (_, found, _) = check(&[]);

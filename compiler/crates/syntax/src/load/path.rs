@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_are_seen_from_the_file_that_names_them() {
+    fn paths_are_relative_to_the_referring_file() {
         assert_eq!(
             resolve_relative("a/b/c.yaml", "../base.yaml"),
             "a/base.yaml"

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
     use crate::load::merge::NAMED_LISTS;
 
-    /// Collects the places of unions below one, as far as bases merge: through mappings and lists of named items.
+    /// Collects the paths of unions below one, as far as bases merge: through mappings and lists of named items.
     fn walk(root: &Value, schema: &Value, path: &str, found: &mut BTreeSet<String>) {
         if let Some(name) = schema["$ref"].as_str() {
             let definition = root

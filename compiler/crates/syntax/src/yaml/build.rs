@@ -220,13 +220,13 @@ impl<'t, 'r> Builder<'t, 'r> {
         &mut self,
         count: usize,
         limit: usize,
-        what: &str,
+        noun: &str,
         span: Span,
     ) -> Result<(), ParseStop> {
         if count <= limit {
             return Ok(());
         }
-        let message = format!("the file has more than {limit} {what}");
+        let message = format!("the file has more than {limit} {noun}");
         self.report
             .diagnostic(&codes::YAML_LIMIT, span, message)
             .primary_label("while reading this")

@@ -20,8 +20,8 @@ pub static YAML_SYNTAX: Code = Code {
     name: "yaml-syntax",
     severity: Severity::Error,
     summary: "the file is not valid YAML",
-    checks: "The file is valid YAML 1.2: quotes and brackets are closed, the keys of a mapping start in the same column, and lines
-are indented with spaces.",
+    checks: "Whether the file is valid YAML 1.2: quotes and brackets are closed, the keys of a mapping start in the same column,
+and lines are indented with spaces.",
         reason: "gpuc cannot check a document that it cannot parse. It still reads the other documents of the file.",
         remedy: "Check the reported line and the lines before it: an unclosed quote or bracket is often detected only later. Indent with
 spaces, not with tabs. Quote strings that contain `: ` or ` #`, or that start with one of `{[&*!|>'\"%@`.",
@@ -46,11 +46,11 @@ pub static EMPTY_FILE: Code = Code {
     name: "empty-file",
     severity: Severity::Error,
     summary: "the file is empty",
-    checks: "The file has at least one document that is not only comments.",
+    checks: "Whether the file has at least one document that is not only comments.",
         reason: "The tree of an empty file would remove everything that was built before. An empty file is often the result of a wrong
 path or an unsaved editor.",
         remedy: "Write the cluster into the file, or remove the file from the command line.",
-    bad: "# The cluster comes here.\n",
+    bad: "# TODO: describe the cluster here.\n",
     correction: Correction::Whole(GOOD),
 };
 
@@ -60,8 +60,8 @@ pub static YAML_LIMIT: Code = Code {
     name: "yaml-limit",
     severity: Severity::Error,
     summary: "the file is too large, nested too deeply, or expands too much through aliases",
-    checks: "A file has at most 16 MiB and 1,000,000 values. At most 200,000 values are copied by aliases. Lists and mappings are
-nested at most 64 levels deep.",
+    checks: "Whether a file is at most 16 MiB and has at most 1,000,000 values. At most 200,000 values are copied by aliases. Lists and
+mappings are nested at most 64 levels deep.",
         reason: "Nested aliases multiply: a file of ten lines can expand to billions of values. The limits prevent gpuc from exhausting
 the machine's memory, so that it can safely check untrusted files.",
         remedy: "Split a large fleet into several files. Replace nested aliases with the value itself, or move common settings to a
@@ -93,7 +93,8 @@ pub static DUPLICATE_KEY: Code = Code {
     name: "duplicate-key",
     severity: Severity::Error,
     summary: "a mapping sets a key twice",
-    checks: "A mapping has each key only once. Keys that are merged with `<<` do not count: the mapping's own keys override them.",
+    checks: "Whether a mapping has each key only once. Keys that are merged with `<<` do not count: the mapping's own keys
+override them.",
         reason: "YAML forbids duplicate keys, and parsers differ: some use the first value, some the last. Different tools would read
 different values.",
         remedy: "Delete one of the two keys.",
@@ -119,7 +120,7 @@ pub static KEY_NOT_TEXT: Code = Code {
     name: "key-not-text",
     severity: Severity::Error,
     summary: "a key is a list, a mapping, or null",
-    checks: "Keys are strings.",
+    checks: "Whether keys are strings.",
         reason: "YAML allows lists and mappings as keys, but Kubernetes and gpuc do not. A common cause is a template expression such as
 `{{ name }}` in the file: YAML reads the braces as mappings.",
         remedy: "Write the key as a string, in quotes if it starts with `[`, `{` or `?`.",
@@ -146,7 +147,8 @@ pub static ALIAS_UNKNOWN: Code = Code {
     name: "alias-unknown",
     severity: Severity::Error,
     summary: "an alias refers to an anchor that is not defined before it",
-    checks: "Every alias `*name` follows its anchor `&name` in the same document, and is not inside the anchor's value.",
+    checks: "Whether every alias `*name` follows its anchor `&name` in the same document, and is not inside the
+anchor's value.",
         reason: "The alias has no value. Anchors are valid only in their document: anchors before `---` are not defined after it.",
         remedy: "Define the anchor before the alias, or replace the alias with the value. Quote strings that start with `*`. Move
 settings that several documents share to a `base` file.",
@@ -172,7 +174,7 @@ pub static MERGE_NOT_MAPPING: Code = Code {
     name: "merge-not-mapping",
     severity: Severity::Error,
     summary: "the value of `<<` is not a mapping",
-    checks: "The value of `<<` is a mapping, or a list of mappings.",
+    checks: "Whether the value of `<<` is a mapping, or a list of mappings.",
     reason: "`<<` merges the keys of another mapping into this one. Strings and lists of strings have no keys.",
     remedy: "Use an alias of a mapping: `<<: *defaults`. If the key is literally `<<`, quote it: `\"<<\"`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -214,8 +216,8 @@ pub static TAG_UNKNOWN: Code = Code {
     name: "tag-unknown",
     severity: Severity::Error,
     summary: "a value has a tag that is not supported or does not match the value",
-    checks: "Tags are those of YAML's core schema, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`, and match
-their values.",
+    checks: "Whether tags are those of YAML's core schema, `!!str`, `!!int`, `!!float`, `!!bool`, `!!null`, `!!seq` and `!!map`,
+and match their values.",
         reason: "A tag such as CloudFormation's `!Ref` or Ansible's `!vault` is an instruction for another tool. gpuc would use the text
 after the tag literally.",
         remedy: "Delete the tag, or replace it with the resolved value. Quote strings that start with `!`.",

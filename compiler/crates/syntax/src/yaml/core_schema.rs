@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_words_of_yaml_1_2_are_more_than_text() {
+    fn only_yaml_1_2_keywords_are_not_text() {
         for text in [
             "yes",
             "no",

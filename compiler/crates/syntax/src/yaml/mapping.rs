@@ -73,22 +73,26 @@ impl MappingBuilder {
             return self.entries;
         };
         let span = merged.span();
-        let parts = match merged.value {
+        let sources = match merged.value {
             Value::Sequence(items) => items,
             _ => vec![merged],
         };
-        for part in parts {
-            let part_span = part.span();
-            let Value::Mapping(entries) = part.value else {
-                if !matches!(part.value, Value::Scalar(Scalar::Null)) {
+        for source in sources {
+            let source_span = source.span();
+            let Value::Mapping(entries) = source.value else {
+                if !matches!(source.value, Value::Scalar(Scalar::Null)) {
                     report
                         .diagnostic(
                             &codes::MERGE_NOT_MAPPING,
-                            part_span,
+                            source_span,
                             "the value of `<<` must be a mapping",
                         )
                         .label(
-                            if part_span == span { Span::NONE } else { span },
+                            if source_span == span {
+                                Span::NONE
+                            } else {
+                                span
+                            },
                             "merged here",
                         )
                         .help("use an alias of a mapping, or a list of such aliases")

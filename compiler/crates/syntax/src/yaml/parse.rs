@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn documents_are_read_with_the_words_of_yaml_1_2() {
+    fn documents_use_yaml_1_2_keywords() {
         assert_eq!(
             json("a: no\nb: [1, 0x10, '5', 1.5, ~, true]\n"),
             r#"[{"a":"no","b":[1,16,"5",1.5,null,true]}]"#
@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_are_copied_and_merge_keys_yield() {
+    fn aliases_are_copied_and_own_keys_override_merged() {
         assert_eq!(
             json("a: &x {p: 1, q: 2}\nb: *x\nc: {q: 3, <<: *x}\n"),
             r#"[{"a":{"p":1,"q":2},"b":{"p":1,"q":2},"c":{"q":3,"p":1}}]"#
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_of_whole_values() {
+    fn spans_cover_whole_values() {
         let text = "a:\n  b: [x, {c: d}]\n  \"e\": |\n    text\nf: g\n";
         let (documents, _, sources) = check(text);
         let root = &documents[0].root;
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn aliases_do_not_make_trees_deeper_than_they_may_be() {
+    fn aliases_cannot_exceed_the_depth_limit() {
         let mut text = format!("a0: &a0 {}1{}\n", "[".repeat(40), "]".repeat(40));
         for level in 1..9 {
             let (open, close) = ("[".repeat(40), "]".repeat(40));

@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn words_of_yaml_1_1_are_quoted_as_keys_and_as_values() {
+    fn yaml_1_1_keywords_are_quoted_as_keys_and_values() {
         // The second reader knows YAML 1.2 only, so quotes are looked for here.
         let words = [
             "yes",
@@ -349,7 +349,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_read_back(value in any_json()) {
+        fn written_documents_are_read_back(value in any_json()) {
             let text = to_yaml(&node(value.clone()));
             let back: Result<Json, _> = serde_yaml::from_str(&text);
             prop_assert_eq!(back.map_err(|error| error.to_string()), Ok(value), "{}", text);

@@ -9,7 +9,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=prod-eu
-usage="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.
+about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME]
   --dry-run   prints the commands without running them
   --yes NAME  skips the confirmation; NAME is the name of the cluster"
@@ -35,10 +36,10 @@ done
 # Stops unless the user types the cluster's name.
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
-  say "This deletes what the scripts in this folder created for cluster $cluster. Workloads and their data may be lost."
+  say "$about"
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
-  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was deleted'
+  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
 }
 
 tools jq aws eksctl
@@ -104,4 +105,4 @@ delete_4() {
   run eksctl delete cluster --name=prod-eu --region=eu-central-1 --wait
 }
 
-take_down 4
+take_down 4 deleting

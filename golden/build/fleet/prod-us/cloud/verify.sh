@@ -8,9 +8,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$here/lib.sh"
 
+default_context='a kubeconfig fetched for this run'
 usage="Verifies the cluster: nodes, the resources that they advertise, and pods that request them.
 usage: ${0##*/} [--context NAME] [--image IMAGE | --no-pods] [--namespace NAME] [--timeout SECONDS]
-  --context NAME     a context of your kubeconfig; default: credentials fetched for this run
+  --context NAME     a context of your kubeconfig (default: $default_context)
   --image IMAGE      runs nvidia-smi in a test pod for every resource; an image with glibc, for example a CUDA image
   --no-pods          creates no test pods
   --namespace NAME   namespace of the test pods (default: default)
@@ -57,6 +58,15 @@ fail() {
   failures=$((failures + 1))
 }
 
+# counted NUMBER NOUN: prints the number and the noun, in the plural unless the number is 1.
+counted() {
+  if [ "$1" -eq 1 ]; then
+    printf '1 %s' "$2"
+  else
+    printf '%s %ss' "$1" "$2"
+  fi
+}
+
 kube() { kubectl ${context:+--context "$context"} "$@"; }
 
 at_exit() {
@@ -84,13 +94,13 @@ nodes() {
   if [ -n "$starting" ]; then
     fail "pool $pool: gpuc-runtime has not partitioned the GPUs of $starting yet; their startup taint repels pods"
   elif [ "$ready_nodes" -lt "$fewest" ]; then
-    fail "pool $pool: $ready_nodes nodes ready, expected at least $fewest (selector $selector)"
+    fail "pool $pool: $(counted "$ready_nodes" node) ready, expected at least $fewest (selector $selector)"
   elif [ "$ready_nodes" -lt "$all" ]; then
-    fail "pool $pool: $ready_nodes of $all nodes ready"
+    fail "pool $pool: $ready_nodes of $(counted "$all" node) ready"
   elif [ "$ready_nodes" -eq 0 ]; then
     note "pool $pool: no nodes; further checks skipped"
   else
-    fine "pool $pool: $ready_nodes nodes ready"
+    fine "pool $pool: $(counted "$ready_nodes" node) ready"
   fi
 }
 
@@ -130,9 +140,9 @@ devices() {
       | select(length < $count) | "\($node) has \(length)"' "$work/nodes.json"
   )
   if [ -z "$short" ]; then
-    fine "pool $pool: every node has $count devices of class $class"
+    fine "pool $pool: every node has $(counted "$count" device) of class $class"
   else
-    fail "pool $pool: expected $count devices of class $class per node: ${short//$'\n'/, }"
+    fail "pool $pool: expected $(counted "$count" device) of class $class per node: ${short//$'\n'/, }"
   fi
 }
 
@@ -155,11 +165,11 @@ daemon_set() {
   elif [ "$desired" -eq 0 ]; then
     fail "pool $pool: DaemonSet $namespace/$name: 0 desired pods: its tolerations or node selector match no node"
   elif [ "$updated" -lt "$desired" ]; then
-    fail "pool $pool: DaemonSet $namespace/$name: updated on $updated of $desired nodes"
+    fail "pool $pool: DaemonSet $namespace/$name: updated on $updated of $(counted "$desired" node)"
   elif [ "$ready" -lt "$desired" ]; then
-    fail "pool $pool: DaemonSet $namespace/$name: ready on $ready of $desired nodes"
+    fail "pool $pool: DaemonSet $namespace/$name: ready on $ready of $(counted "$desired" node)"
   else
-    fine "pool $pool: DaemonSet $namespace/$name: ready on $ready nodes"
+    fine "pool $pool: DaemonSet $namespace/$name: ready on $(counted "$ready" node)"
   fi
 }
 
@@ -214,7 +224,7 @@ claim() {
 
 # see POOL WHAT NAME: checks that the pod in the work folder sees a GPU.
 see() {
-  local pool=$1 what=$2 name=$3 phase='' ends=$((SECONDS + timeout))
+  local pool=$1 what=$2 name=$3 phase=Pending ends=$((SECONDS + timeout))
   test_pod=$name
   kube delete pod "$name" --namespace "$namespace" --ignore-not-found >/dev/null
   if ! kube create --namespace "$namespace" --filename "$work/pod.json" >/dev/null; then
@@ -222,7 +232,7 @@ see() {
     return 0
   fi
   while [ "$SECONDS" -lt "$ends" ]; do
-    kube get pod "$name" --namespace "$namespace" --output json >"$work/pod.json" || break
+    kube get pod "$name" --namespace "$namespace" --output json >"$work/pod.json" || { phase='' && break; }
     phase=$(jq -r '.status.phase // ""' "$work/pod.json")
     case $phase in
       Succeeded | Failed) break ;;
@@ -233,7 +243,12 @@ see() {
   if [ "$phase" = Succeeded ] && grep -q '^GPU 0' "$work/log"; then
     fine "pool $pool: a pod with $what sees $(grep -E '^GPU|^  *MIG' "$work/log" | tr -s ' ' | tr '\n' ' ')"
   else
-    fail "pool $pool: a pod with $what sees no GPU (${phase:-not created before the timeout})"
+    case $phase in
+      Succeeded) fail "pool $pool: a pod with $what sees no GPU" ;;
+      Failed) fail "pool $pool: nvidia-smi failed in a pod with $what" ;;
+      '') fail "pool $pool: cannot read the status of pod $name" ;;
+      *) fail "pool $pool: a pod with $what did not complete within $(counted "$timeout" second); its phase is $phase" ;;
+    esac
     jq -r '(.status.conditions[]? | select(.status == "False") | .message // empty),
       (.status.containerStatuses[]?.state | .waiting // .terminated | .reason // empty)' "$work/pod.json" >&2 || :
     cat "$work/log" >&2
@@ -243,7 +258,7 @@ see() {
 }
 
 finish() {
-  [ "$failures" -eq 0 ] || die "$failures checks failed"
+  [ "$failures" -eq 0 ] || die "$(counted "$failures" check) failed"
   say 'all checks passed'
 }
 

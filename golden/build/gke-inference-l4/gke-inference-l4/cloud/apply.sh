@@ -15,10 +15,10 @@ scripts=(cluster pool-system pool-infer remove-first-pool)
 # Every script checks for blocking differences before the first one changes anything.
 if [ -z "$dry_run" ]; then
   for script in "${scripts[@]}"; do
-    "$here/$script.sh" --look "$@"
+    "$here/$script.sh" --check "$@"
   done
 fi
-[ -z "$look_only" ] || exit 0
+[ -z "$check_only" ] || exit 0
 failed=
 for script in "${scripts[@]}"; do
   say "== $script"

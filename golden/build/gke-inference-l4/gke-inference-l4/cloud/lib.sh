@@ -2,12 +2,12 @@
 # shellcheck shell=bash
 # Functions that the scripts in this folder share. The scripts source this file; it does nothing on its own.
 #
-# A script reads each cloud resource, compares it field by field with the input of gpuc, and then creates or updates it.
+# A script reads each resource, compares it field by field with the input of gpuc, and then creates or updates it.
 # It changes nothing while any of its resources differs in an immutable field.
 
 dry_run=
 allow_disruption=
-look_only=
+check_only=
 number=0     # the current resource
 names=()     # by number: kind and name of the resource
 defined=()   # by number: jq definitions for programs on the resource
@@ -49,14 +49,14 @@ shown() {
 resource_flags() {
   local usage
   usage="$1
-usage: ${0##*/} [--look | --dry-run] [--allow-disruption]
-  --look              checks for differences that block the run; changes nothing
+usage: ${0##*/} [--check | --dry-run] [--allow-disruption]
+  --check             checks for differences that block the run, and changes nothing
   --dry-run           prints the commands without running them
   --allow-disruption  allows updates that drain nodes"
   shift
   while [ $# -gt 0 ]; do
     case $1 in
-      --look) look_only=yes ;;
+      --check) check_only=yes ;;
       --dry-run) dry_run=yes ;;
       --allow-disruption) allow_disruption=yes ;;
       --help | -h)
@@ -137,7 +137,7 @@ observe() {
 field() {
   local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference next
   [ -z "${missing[number]}" ] || return 0
-  if [ -n "$others" ] && [ -z "$look_only" ]; then
+  if [ -n "$others" ] && [ -z "$check_only" ]; then
     others=$(jq -r --argjson want "$want" "${defined[number]-} [$others] | add // [] | join(\", \")" "$work/$number.json") ||
       die "${names[number]}: $name: cannot be read"
     [ -z "$others" ] || say "${names[number]}: $name: not managed by gpuc, kept: $others"
@@ -165,7 +165,7 @@ field() {
       ;;
     *) ;;
   esac
-  [ -n "$look_only" ] || say "$difference"
+  [ -n "$check_only" ] || say "$difference"
 }
 
 # observed WANT PROGRAM: runs a jq program on the resource, with the wanted value of a field as $want.
@@ -232,7 +232,7 @@ carry_out() {
     "look_$number"
   done
   settle
-  if [ -n "$look_only" ] || [ -n "$stopped" ]; then
+  if [ -n "$check_only" ] || [ -n "$stopped" ]; then
     [ -z "$stopped" ] || exit 1
     return 0
   fi
@@ -247,15 +247,16 @@ carry_out() {
   [ -n "$acted" ] || say 'nothing to do'
 }
 
-# take_down COUNT: deletes every existing resource with look_1 and delete_1, look_2 and delete_2, ….
+# take_down COUNT ACTION: deletes every existing resource with look_1 and delete_1, look_2 and delete_2, …. ACTION is the
+# word for this in messages.
 take_down() {
-  local count=$1
+  local count=$1 action=$2
   for ((number = 1; number <= count; number++)); do
     "look_$number"
     if is_missing; then
       say "${names[number]}: not found"
     else
-      say "${names[number]}: deleting"
+      say "${names[number]}: $action"
       "delete_$number"
     fi
   done

@@ -9,7 +9,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=gke-inference-l4
-usage="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.
+about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME]
   --dry-run   prints the commands without running them
   --yes NAME  skips the confirmation; NAME is the name of the cluster"
@@ -35,10 +36,10 @@ done
 # Stops unless the user types the cluster's name.
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
-  say "This deletes what the scripts in this folder created for cluster $cluster. Workloads and their data may be lost."
+  say "$about"
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
-  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was deleted'
+  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
 }
 
 tools jq gcloud
@@ -100,4 +101,4 @@ delete_3() {
     --quiet
 }
 
-take_down 3
+take_down 3 deleting

@@ -87,8 +87,8 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         "metadata": {"name": pool.name.value},
         "spec": spec,
     });
-    let why = "Karpenter provisions pools without a fixed number of nodes";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    let reason = "Karpenter provisions pools without a fixed number of nodes";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
 }
 
 /// The disks. Bottlerocket has a separate system disk; the size in the file applies to the disk for images and logs.

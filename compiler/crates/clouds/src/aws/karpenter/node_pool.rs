@@ -90,8 +90,8 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         unavailable.span,
     ]);
     inputs.extend(pool.startup_taint.iter().map(|taint| taint.span));
-    let why = "Karpenter provisions pools without a fixed number of nodes";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    let reason = "Karpenter provisions pools without a fixed number of nodes";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
 }
 
 /// The capacity type of a pool in Karpenter.

@@ -99,7 +99,7 @@ fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Res
         name: name.clone(),
         script: "karpenter".to_owned(),
         description: format!(
-            "AWS resources for Karpenter in EKS cluster {}",
+            "Creates and updates the AWS resources of Karpenter in EKS cluster {}.",
             target.cluster
         ),
         observation: Observation {
@@ -160,7 +160,7 @@ fn karpenter_nodes(checked: &Checked<'_>, target: &Target, origin: Origin) -> Op
         name: format!("of cluster {}", target.cluster),
         script: "karpenter".to_owned(),
         description: format!(
-            "machines of EKS cluster {} that Karpenter created",
+            "Deletes the machines of EKS cluster {} that Karpenter created.",
             target.cluster
         ),
         observation: Observation {

@@ -18,16 +18,16 @@ pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     fields.extend(mutable_fields(group, target));
     let version = group.cluster.kubernetes.expect_resolved();
     let origin = Origin::derived([version.span], DerivationReason::Written);
-    let want = version.to_string();
+    let desired = version.to_string();
     if group.has_eks_image() {
         let name = &group.pool.name.value;
         let update = target
             .group_command("update-nodegroup-version", name)
-            .with_arguments(["--kubernetes-version", &want]);
+            .with_arguments(["--kubernetes-version", &desired]);
         let update = vec![update, target.wait_for_group(name)];
-        fields.push(field(&VERSION, json!(want), update, origin));
+        fields.push(field(&VERSION, json!(desired), update, origin));
     } else {
-        fields.push(field(&IMAGE_VERSION, json!(want), Vec::new(), origin));
+        fields.push(field(&IMAGE_VERSION, json!(desired), Vec::new(), origin));
     }
     fields
 }
@@ -93,10 +93,10 @@ fn immutable_fields(group: &NodeGroup<'_>) -> Vec<Field> {
             scratch.into_iter().collect(),
         ),
     ];
-    let rows = rows.into_iter().map(|(kind, want, spans)| {
+    let rows = rows.into_iter().map(|(kind, desired, spans)| {
         field(
             kind,
-            want,
+            desired,
             Vec::new(),
             Origin::derived(spans, DerivationReason::Written),
         )
@@ -225,10 +225,10 @@ fn scaling_within_limits() -> String {
         .to_owned()
 }
 
-fn field(kind: &'static FieldKind, want: Value, update: Vec<Command>, origin: Origin) -> Field {
+fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin: Origin) -> Field {
     Field {
         kind,
-        desired: want,
+        desired,
         update,
         external_entries: None,
         origin,

@@ -28,7 +28,7 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
         ])
         .with_arguments(["--wait"]);
     let about = format!(
-        "EKS node group {name} in cluster {}: {} x {}",
+        "Creates and updates node group {name} of EKS cluster {}: {} x {}.",
         target.cluster,
         node_count_text(&group),
         group.machine
@@ -94,9 +94,9 @@ mod tests {
     use gpuc_model::plan::{Change, Field};
 
     fn only_pool(pool: &str) -> Resource {
-        let mut made = provision(pool).resources;
-        assert!(made.len() > 1, "the cluster and the pool");
-        made.remove(1)
+        let mut resources = provision(pool).resources;
+        assert!(resources.len() > 1, "the cluster and the pool");
+        resources.remove(1)
     }
 
     #[test]
@@ -163,7 +163,7 @@ mod tests {
             "nodePools: [{name: gpu, machine: p5.48xlarge, zones: [us-east-1b], nodes: {min: 1, max: 1}, \
              network: {efa: {}}, maxPods: 50, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
         );
-        for (name, want) in [
+        for (name, desired) in [
             ("disk size in GiB", json!("100")),
             ("EFA", json!("yes")),
             ("max pods per node", json!("50")),
@@ -172,7 +172,7 @@ mod tests {
             ("zones or subnets", json!(["us-east-1b"])),
             ("placement group", json!("")),
         ] {
-            assert_eq!(field(&pool, name).desired, want, "{name}");
+            assert_eq!(field(&pool, name).desired, desired, "{name}");
         }
     }
 
@@ -182,15 +182,15 @@ mod tests {
             let pool = only_pool(&format!(
                 "nodePools: [{{name: gpu, machine: p4d.24xlarge, zones: [us-east-1b], nodes: {{count: 2}}, capacity: {capacity}}}]"
             ));
-            let want = field(&pool, "upgrade settings").desired.clone();
+            let desired = field(&pool, "upgrade settings").desired.clone();
             (
-                want,
+                desired,
                 pool.create.iter().map(command_line).collect::<Vec<_>>(),
             )
         };
-        let (want, create) = strategy("{reservation: {id: cr-0123456789abcdef0, count: 2}}");
+        let (desired, create) = strategy("{reservation: {id: cr-0123456789abcdef0, count: 2}}");
         assert_eq!(
-            want,
+            desired,
             json!({"maxUnavailable": 1, "updateStrategy": "MINIMAL"})
         );
         assert_eq!(
@@ -198,9 +198,9 @@ mod tests {
             "aws eks update-nodegroup-config --region us-east-1 --cluster-name demo --nodegroup-name gpu \
              --update-config {\"maxUnavailable\":1,\"updateStrategy\":\"MINIMAL\"}"
         );
-        let (want, create) = strategy("onDemand");
+        let (desired, create) = strategy("onDemand");
         assert_eq!(
-            want,
+            desired,
             json!({"maxUnavailable": 1, "updateStrategy": "DEFAULT"})
         );
         assert_eq!(create.len(), 2);

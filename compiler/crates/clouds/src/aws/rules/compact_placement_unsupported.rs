@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2522",
         name: "compact-placement-unsupported",
         severity: Severity::Error,
-        summary: "compact placement without EFA, or with a reservation",
+        summary: "compact placement is set without EFA, or with a reservation",
         checks: "Whether a pool with `placement: compact` has EFA and no reservation.",
         reason: "eksctl creates a placement group only for a node group with EFA and without a reservation. The
 location of reserved machines is fixed. In every other case, `placement: compact` has no effect.",

@@ -47,7 +47,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in karpenter::provisioned_pools(cluster).filter(|pool| pool.has_gpus()) {
-        let Some((why, span, help)) = provisioning_obstacle(pool) else {
+        let Some((reason, span, help)) = provisioning_obstacle(pool) else {
             continue;
         };
         let message = format!("Karpenter never creates a node of pool `{}`", pool.name);
@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .map_or(pool.name.span, |nodes| nodes.max_span);
         report
             .diagnostic(&RULE.code, span, message)
-            .primary_label(why)
+            .primary_label(reason)
             .label(
                 range,
                 "without a fixed number of nodes, Karpenter provisions the pool",
@@ -71,21 +71,21 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn provisioning_obstacle(pool: &Pool) -> Option<(String, Span, &'static str)> {
     const RENAME: &str = "advertise the GPUs as `nvidia.com/gpu`, or set a `count` of nodes";
     if pool.allocation.value == Allocation::Dra {
-        let why = "Karpenter ignores pods whose GPUs are allocated through DRA".to_owned();
-        return Some((why, pool.allocation.span, RENAME));
+        let reason = "Karpenter ignores pods whose GPUs are allocated through DRA".to_owned();
+        return Some((reason, pool.allocation.span, RENAME));
     }
     if let Some(name) = karpenter::machine_without_reported_gpus(pool) {
-        let why = format!("EC2 reports no GPUs for `{name}`");
+        let reason = format!("EC2 reports no GPUs for `{name}`");
         let help = "use a machine type whose GPUs EC2 reports, or set a `count` of nodes";
-        return Some((why, machine_span(pool), help));
+        return Some((reason, machine_span(pool), help));
     }
-    let mut offers = pool.advertised.get()?.iter();
-    let other = offers.find(|offer| offer.resource != GPU_RESOURCE)?;
-    let why = format!(
+    let mut advertised = pool.advertised.get()?.iter();
+    let other = advertised.find(|resource| resource.name != GPU_RESOURCE)?;
+    let reason = format!(
         "nodes advertise the GPUs as `{}`, not `{GPU_RESOURCE}`",
-        other.resource
+        other.name
     );
-    Some((why, pool.sharing_span, RENAME))
+    Some((reason, pool.sharing_span, RENAME))
 }
 
 #[cfg(test)]

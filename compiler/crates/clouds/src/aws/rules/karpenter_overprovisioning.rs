@@ -40,16 +40,16 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in karpenter::provisioned_pools(cluster) {
-        let (Some(Some(gpus)), Some(offers)) = (pool.gpus.get(), pool.advertised.get()) else {
+        let (Some(Some(gpus)), Some(advertised)) = (pool.gpus.get(), pool.advertised.get()) else {
             continue;
         };
         // Another rule reports other resource names.
-        let [offer] = offers.as_slice() else {
+        let [resource] = advertised.as_slice() else {
             continue;
         };
         // Another rule reports machine types whose GPUs EC2 does not report.
         let is_unreported = karpenter::machine_without_reported_gpus(pool).is_some();
-        if is_unreported || offer.resource != GPU_RESOURCE || offer.per_node == gpus.reported {
+        if is_unreported || resource.name != GPU_RESOURCE || resource.per_node == gpus.reported {
             continue;
         }
         let message = format!(
@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         let label = format!(
             "a node advertises {} `{GPU_RESOURCE}`, but Karpenter expects {}",
-            offer.per_node, gpus.reported
+            resource.per_node, gpus.reported
         );
         report
             .diagnostic(&RULE.code, pool.sharing_span, message)

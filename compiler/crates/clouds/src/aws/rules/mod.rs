@@ -13,7 +13,7 @@ mod efa_unavailable;
 mod eksctl_plugin_conflict;
 mod existing_autoscaler_unused;
 mod fractional_gpu_uncounted;
-mod gpu_unseen_by_eksctl;
+mod gpu_unrecognized_by_eksctl;
 mod karpenter_gpus_unsupported;
 mod karpenter_image_unavailable;
 mod karpenter_min_nodes_unsupported;
@@ -57,7 +57,7 @@ pub(super) static RULES: &[&Rule] = &[
     &vpc_range_malformed::RULE,
     &aws_id_malformed::RULE,
     &security_group_missing::RULE,
-    &gpu_unseen_by_eksctl::RULE,
+    &gpu_unrecognized_by_eksctl::RULE,
     &fractional_gpu_uncounted::RULE,
     &driver_installed_twice::RULE,
     &plugin_not_in_image::RULE,

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2517",
         name: "plugin-not-in-image",
         severity: Severity::Error,
-        summary: "`devicePlugin: cloud` on an image that has no device plugin",
+        summary: "`devicePlugin: cloud` is set for an image that has no device plugin",
         checks: "Whether the cloud has a device plugin for the pool's image: eksctl's plugin for Amazon Linux, or the
 built-in plugin of Bottlerocket.",
         reason: "eksctl installs its plugin only for Amazon Linux. On Ubuntu, no plugin would advertise the GPUs.",

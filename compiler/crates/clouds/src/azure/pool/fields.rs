@@ -98,8 +98,8 @@ impl PoolSettings<'_> {
             .update_command()
             .with_argument(Argument::Observed(switch.to_owned()))
             .with_arguments(["--min-count", &min, "--max-count", &max]);
-        let want = json!({"enabled": true, "min": nodes.min, "max": nodes.max});
-        self.updatable_field(&AUTOSCALING, want, update)
+        let desired = json!({"enabled": true, "min": nodes.min, "max": nodes.max});
+        self.updatable_field(&AUTOSCALING, desired, update)
     }
 
     /// Labels, taints and tags. Each update replaces the whole set, so it includes externally managed entries and those
@@ -126,9 +126,9 @@ impl PoolSettings<'_> {
             .update_command()
             .with_arguments(["--tags"])
             .with_argument(words("all_tags"));
-        let shared = |kind, want, update, others| Field {
+        let shared = |kind, desired, update, others| Field {
             external_entries: Some(others),
-            ..self.updatable_field(kind, want, update)
+            ..self.updatable_field(kind, desired, update)
         };
         [
             shared(&LABELS, Value::Object(labels), set_labels, "their_labels"),
@@ -137,20 +137,20 @@ impl PoolSettings<'_> {
         ]
     }
 
-    fn immutable_field(&self, kind: &'static FieldKind, want: Value) -> Field {
+    fn immutable_field(&self, kind: &'static FieldKind, desired: Value) -> Field {
         Field {
             kind,
-            desired: want,
+            desired,
             update: Vec::new(),
             external_entries: None,
             origin: self.origin(),
         }
     }
 
-    fn updatable_field(&self, kind: &'static FieldKind, want: Value, update: Command) -> Field {
+    fn updatable_field(&self, kind: &'static FieldKind, desired: Value, update: Command) -> Field {
         Field {
             update: vec![update],
-            ..self.immutable_field(kind, want)
+            ..self.immutable_field(kind, desired)
         }
     }
 }

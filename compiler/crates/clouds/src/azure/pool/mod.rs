@@ -21,7 +21,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
         kind: &POOL,
         name: pool.name.value.clone(),
         script: format!("pool-{}", pool.name),
-        description: format!("The AKS node pool {}.", pool.name),
+        description: format!("Creates and updates AKS node pool {}.", pool.name),
         observation: Observation {
             command: settings
                 .command("show")
@@ -169,7 +169,7 @@ mod tests {
         found.unwrap_or_else(|| panic!("no field {name}"))
     }
 
-    fn want(pool: &Resource, name: &str) -> Value {
+    fn desired(pool: &Resource, name: &str) -> Value {
         field(pool, name).desired.clone()
     }
 
@@ -186,8 +186,8 @@ mod tests {
              --gpu-driver Install --priority Spot --eviction-policy Delete --spot-max-price -1 \
              --labels gpuc.dev/pool=infer"
         );
-        assert_eq!(want(&pool, "taints"), json!([]));
-        assert_eq!(want(&pool, "maximum spot price"), json!(-1));
+        assert_eq!(desired(&pool, "taints"), json!([]));
+        assert_eq!(desired(&pool, "maximum spot price"), json!(-1));
         // The update of the taints includes the taint that AKS itself sets.
         assert!(command_line(&field(&pool, "taints").update[0]).ends_with(
             r#"["kubernetes.azure.com/scalesetpriority=spot:NoSchedule"] | join(","))"#
@@ -214,8 +214,8 @@ mod tests {
         );
         let create = &pool.create[0].0;
         assert!(create.contains(&Argument::Text("cost center=a=b; c".to_owned())));
-        assert_eq!(want(&pool, "zones"), json!(["1", "2"]));
-        assert_eq!(want(&pool, "autoscaling"), json!({"enabled": false}));
+        assert_eq!(desired(&pool, "zones"), json!(["1", "2"]));
+        assert_eq!(desired(&pool, "autoscaling"), json!({"enabled": false}));
         assert_eq!(
             command_line(&field(&pool, "nodes").update[0]),
             "az aks nodepool scale - --cluster-name demo --name train --output none --node-count 2"
@@ -233,11 +233,11 @@ mod tests {
             super::resource(&cluster, &cluster.pools[1])
         };
         let aks = mig_pool("{}");
-        assert_eq!(want(&aks, "GPU instance profile"), json!("MIG2g"));
-        assert_eq!(want(&aks, "GPU driver"), json!("Install"));
+        assert_eq!(desired(&aks, "GPU instance profile"), json!("MIG2g"));
+        assert_eq!(desired(&aks, "GPU driver"), json!("Install"));
         let operator = mig_pool("{devicePlugin: operator}");
-        assert_eq!(want(&operator, "GPU instance profile"), Value::Null);
-        assert_eq!(want(&operator, "GPU driver"), json!("None"));
+        assert_eq!(desired(&operator, "GPU instance profile"), Value::Null);
+        assert_eq!(desired(&operator, "GPU driver"), json!("None"));
     }
 
     #[test]

@@ -83,8 +83,8 @@ fn existing_cluster_is_checked_for_multi_networking() {
         let mut config = cluster(pools);
         config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
         let identity = provision_config(config).identity;
-        let asks = identity.iter().map(|check| command_line(&check.query));
-        let for_networks = asks.filter(|ask| ask.contains("enableMultiNetworking"));
+        let queries = identity.iter().map(|check| command_line(&check.query));
+        let for_networks = queries.filter(|query| query.contains("enableMultiNetworking"));
         for_networks.count()
     };
     assert_eq!(check_count(&[]), 0);

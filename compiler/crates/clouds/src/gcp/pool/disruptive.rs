@@ -68,8 +68,8 @@ impl PoolLowering<'_> {
         } else {
             ("scratch", "--ephemeral-storage-local-ssd")
         };
-        let want = json!({"count": count, "use": purpose});
-        let setting = Setting::new(&kinds::LOCAL_SSDS, want, span);
+        let desired = json!({"count": count, "use": purpose});
+        let setting = Setting::new(&kinds::LOCAL_SSDS, desired, span);
         Some(setting.with_flag(format!("{flag}=count={count}")))
     }
 
@@ -95,11 +95,11 @@ impl PoolLowering<'_> {
         let Some(placement) = &self.pool.settings.network.placement else {
             return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
         };
-        let (want, flag) = match &placement.value {
+        let (desired, flag) = match &placement.value {
             Placement::Compact => ("COMPACT", "--placement-type=COMPACT".to_owned()),
             Placement::Group(name) => (name.as_str(), format!("--placement-policy={name}")),
         };
-        Setting::new(&kinds::PLACEMENT, json!(want), placement.span).with_flag(flag)
+        Setting::new(&kinds::PLACEMENT, json!(desired), placement.span).with_flag(flag)
     }
 
     /// The GPU interfaces are Google's virtual ones (gVNIC): all guides set `--enable-gvnic`, and the machine types
@@ -109,7 +109,7 @@ impl PoolLowering<'_> {
             return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
         };
         let interfaces = written.interfaces.iter().map(|interface| &interface.value);
-        let want: Vec<_> = interfaces
+        let desired: Vec<_> = interfaces
             .clone()
             .map(|interface| json!({"network": interface.network.value, "subnetwork": interface.subnetwork.value}))
             .collect();
@@ -120,7 +120,7 @@ impl PoolLowering<'_> {
             } = interface;
             format!("--additional-node-network=network={network},subnetwork={subnetwork}")
         });
-        Setting::new(&kinds::INTERFACES, json!(want), written.span)
+        Setting::new(&kinds::INTERFACES, json!(desired), written.span)
             .with_flag("--enable-gvnic")
             .with_flags(flags)
     }

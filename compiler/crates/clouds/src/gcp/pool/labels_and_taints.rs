@@ -61,7 +61,7 @@ impl PoolLowering<'_> {
     pub(super) fn taints(&self) -> Setting {
         let own = self.gpuc_taints();
         let api_taint = |taint: &PoolTaint| json!({"key": taint.key, "value": taint.value, "effect": api_effect_name(taint.effect)});
-        let want: Vec<_> = own.iter().map(|taint| api_taint(taint)).collect();
+        let desired: Vec<_> = own.iter().map(|taint| api_taint(taint)).collect();
         let span = own.first().map_or(Span::NONE, |taint| taint.span);
         let words: Vec<_> = own.iter().map(|taint| gcloud_taint(taint)).collect();
         let create = (!own.is_empty()).then(|| format!("--node-taints={}", words.join(",")));
@@ -70,7 +70,7 @@ impl PoolLowering<'_> {
             .map(api_taint)
             .collect();
         let all = format!("all_taints({})", json!(automatic));
-        Setting::new(&kinds::TAINTS, json!(want), span)
+        Setting::new(&kinds::TAINTS, json!(desired), span)
             .with_flags(create)
             .with_update(self.update([]).with_argument(Argument::Observed(all)))
             .with_external("their_taints")

@@ -37,7 +37,7 @@ pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, target: Target<'_>) ->
         name: pool.name.value.clone(),
         script: format!("pool-{}", pool.name),
         description: format!(
-            "the node pool {} of the GKE cluster {}",
+            "Creates and updates node pool {} of GKE cluster {}.",
             pool.name, target.cluster
         ),
         observation: Observation {
@@ -138,9 +138,9 @@ mod tests {
             .iter()
             .map(command_line)
             .collect();
-        let place = "--cluster=demo --project=acme-ml-prod --location=us-central1-a --quiet";
+        let flags = "--cluster=demo --project=acme-ml-prod --location=us-central1-a --quiet";
         let pool = &resource.name;
-        let expected = format!("gcloud container node-pools update {pool} {place} {words}");
+        let expected = format!("gcloud container node-pools update {pool} {flags} {words}");
         assert_eq!(update, [expected]);
     }
 

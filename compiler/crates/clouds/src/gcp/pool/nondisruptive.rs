@@ -24,9 +24,9 @@ impl PoolLowering<'_> {
             format!("--max-surge-upgrade={surge}"),
             format!("--max-unavailable-upgrade={unavailable}"),
         ];
-        let want = json!({"maxSurge": surge, "maxUnavailable": unavailable});
+        let desired = json!({"maxSurge": surge, "maxUnavailable": unavailable});
         Some(
-            Setting::new(&kinds::UPGRADE, want, span)
+            Setting::new(&kinds::UPGRADE, desired, span)
                 .with_flags(flags.clone())
                 .with_update(self.update(flags)),
         )
@@ -34,8 +34,8 @@ impl PoolLowering<'_> {
 
     pub(super) fn management(&self) -> Setting {
         let flags = ["--enable-autoupgrade", "--enable-autorepair"].map(str::to_owned);
-        let want = json!({"upgrade": true, "repair": true});
-        Setting::new(&kinds::MANAGEMENT, want, Span::NONE)
+        let desired = json!({"upgrade": true, "repair": true});
+        Setting::new(&kinds::MANAGEMENT, desired, Span::NONE)
             .with_flags(flags.clone())
             .with_update(self.update(flags))
     }

@@ -53,18 +53,18 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let pools = fitting_pools(cluster, workload).into_iter();
         let mut with_gpudirect =
             pools.filter_map(|pool| Some((pool, pool.settings.network.gpudirect.as_ref()?)));
-        let (Some((pool, written)), Some(ask)) =
+        let (Some((pool, written)), Some(gpu_request)) =
             (with_gpudirect.next(), PodGpuRequest::for_task(task))
         else {
             continue;
         };
-        let available = ask.per_node(pool, false);
-        if ask.count >= available {
+        let available = gpu_request.per_node(pool, false);
+        if gpu_request.count >= available {
             continue;
         }
         let message = format!(
             "workload `{}` requests {} of the {available} GPUs of a node, but uses all of its GPU interfaces",
-            workload.name, ask.count
+            workload.name, gpu_request.count
         );
         let span = task.gpus().map_or(workload.name.span, |gpus| gpus.span);
         let builder = report

@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "`maxPods` is outside the range that GKE accepts",
         checks: r"Whether `maxPods` is from 8 to 256.",
-        reason: r"GKE sizes the address range of each node from this number. It refuses other values, but only after the
-review.",
+        reason: r"GKE sizes the address range of each node from this number. The scripts fail with any other
+value.",
         remedy: r"Write a number from 8 to 256, or remove `maxPods` to use the default of GKE, 110.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-mig-layout",
         severity: Severity::Error,
         summary: "GKE cannot create this MIG geometry",
-        checks: r"If GKE advertises the GPUs of a pool (`devicePlugin: cloud`), whether GKE can create the MIG geometry. All
+        checks: r"Whether GKE can create the MIG geometry of a pool whose GPUs it advertises (`devicePlugin: cloud`). All
 MIG devices must have one profile, which GKE supports on the GPU model, and must fill every GPU. They must
 be advertised as `nvidia.com/gpu` (strategy `single`).",
         reason: r"GKE accepts one `gpu-partition-size` for a pool and fills each GPU with it. It does not support other
@@ -86,7 +86,10 @@ fn unsupported_geometry(pool: &Pool, gpus: &PoolGpus, partitioned: &[MigGpu]) ->
     };
     let is_filled = |gpu: &MigGpu| {
         gpu.placements.len() == *count as usize
-            && gpu.placements.iter().all(|slice| slice.profile == first)
+            && gpu
+                .placements
+                .iter()
+                .all(|placement| placement.profile == first)
     };
     let is_supported = partitioned.iter().all(is_filled);
     (!is_supported).then(|| format!("GKE partitions every GPU of a pool into {count} x {first}"))

@@ -48,15 +48,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let previous = previous
                 .iter()
                 .find(|other| other.key.value == taint.key.value);
-            let gke_taint = automatic.iter().find(|theirs| {
-                theirs.key == taint.key.value
-                    && (theirs.value != *taint.value.value.value
-                        || theirs.effect != taint.effect.value)
+            let gke_taint = automatic.iter().find(|automatic_taint| {
+                automatic_taint.key == taint.key.value
+                    && (automatic_taint.value != *taint.value.value.value
+                        || automatic_taint.effect != taint.effect.value)
             });
             let (span, label) = match (previous, gke_taint) {
                 (Some(before), _) => (before.key.span, "the same key"),
-                (None, Some(theirs)) => (
-                    theirs.span,
+                (None, Some(gke_taint)) => (
+                    gke_taint.span,
                     "GKE sets a taint with this key because of this",
                 ),
                 (None, None) => continue,

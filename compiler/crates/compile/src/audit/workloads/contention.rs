@@ -17,41 +17,53 @@ use crate::lower::workloads::{patched_objects, pod_specs};
 /// Checks every workload with a patch. The rules cover workloads without patches.
 pub(super) fn check(cluster: &Checked<'_>, report: &mut Report) {
     let workloads = cluster.config.workloads.iter();
-    let loads = workloads.filter_map(|workload| {
-        let load = RunningWorkload::from_workload(cluster, workload)?;
+    let running_workloads = workloads.filter_map(|workload| {
+        let running = RunningWorkload::from_workload(cluster, workload)?;
         Some(if is_patched(workload) {
-            apply_patches(cluster, workload, load)
+            apply_patches(cluster, workload, running)
         } else {
-            load
+            running
         })
     });
-    let loads: Vec<_> = loads.collect();
-    if !loads.iter().any(|load| load.is_patched) {
+    let workloads: Vec<_> = running_workloads.collect();
+    if !workloads.iter().any(|workload| workload.is_patched) {
         return;
     }
-    let services: Vec<_> = loads
+    let services: Vec<_> = workloads
         .iter()
-        .filter(|load| load.is_long_running)
+        .filter(|workload| workload.is_long_running)
         .cloned()
         .collect();
-    for crowd in find_over_capacity(cluster, &services) {
-        contention::over_capacity_diagnostic(&crowd, &PATCHED_UNSCHEDULABLE, &services, report)
-            .emit();
+    for over_capacity in find_over_capacity(cluster, &services) {
+        contention::over_capacity_diagnostic(
+            &over_capacity,
+            &PATCHED_UNSCHEDULABLE,
+            &services,
+            report,
+        )
+        .emit();
     }
-    let alone = loads.iter().enumerate().filter(|(_, load)| load.is_patched);
-    let alone = alone.flat_map(|(index, _)| ExceededByTeam::by_workload(cluster, &loads, index));
-    let all = alone.chain(ExceededByTeam::by_services(cluster, &loads));
+    let alone = workloads
+        .iter()
+        .enumerate()
+        .filter(|(_, workload)| workload.is_patched);
+    let alone =
+        alone.flat_map(|(index, _)| ExceededByTeam::by_workload(cluster, &workloads, index));
+    let all = alone.chain(ExceededByTeam::by_services(cluster, &workloads));
     let before = report.count(Severity::Error);
     for sum in all {
-        sum.diagnostic(&PATCH_REFUSED, &loads, report).emit();
+        sum.diagnostic(&PATCH_REFUSED, &workloads, report).emit();
     }
     if report.count(Severity::Error) > before {
         return;
     }
-    for load in loads.iter().filter(|load| load.is_patched) {
-        let team = load.team.and_then(|name| cluster.team(name));
-        if let Some(stuck) = team.and_then(|team| find_unschedulable(cluster, team, load)) {
-            contention::unschedulable_diagnostic(&stuck, load, &PATCH_REFUSED, report).emit();
+    for workload in workloads.iter().filter(|workload| workload.is_patched) {
+        let team = workload.team.and_then(|name| cluster.team(name));
+        if let Some(unschedulable) =
+            team.and_then(|team| find_unschedulable(cluster, team, workload))
+        {
+            contention::unschedulable_diagnostic(&unschedulable, workload, &PATCH_REFUSED, report)
+                .emit();
         }
     }
 }
@@ -74,8 +86,8 @@ fn apply_patches<'c>(
         return unpatched;
     };
     let fits = |pool: &&gpuc_model::Pool| {
-        let mut verdicts = feasibility_by_pool(cluster, workload, first).into_iter();
-        verdicts
+        let mut evaluations = feasibility_by_pool(cluster, workload, first).into_iter();
+        evaluations
             .any(|it| it.pool.index == pool.index && it.feasibility() != Feasibility::DoesNotFit)
     };
     let pools = cluster.pools.iter().filter(fits).collect();

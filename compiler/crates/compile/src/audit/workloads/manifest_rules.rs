@@ -45,12 +45,12 @@ fn manifest_errors(cluster: &Checked<'_>, objects: &[Object], patch: Span) -> BT
     let problems = errors.map(|found| {
         let span = found.primary.span;
         let mut read = manifests.objects.iter().zip(objects);
-        let place = read.find_map(|(read, object)| {
+        let located = read.find_map(|(read, object)| {
             let mut path = Vec::new();
             find_path(&read.root, span, &mut path).then(|| locate_path(&object.node, &path, false))
         });
         Problem {
-            span: place.flatten().unwrap_or(patch),
+            span: located.flatten().unwrap_or(patch),
             message: format!("with its patch, {}", found.message),
             help: found
                 .help

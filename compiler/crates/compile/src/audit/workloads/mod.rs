@@ -33,10 +33,10 @@ pub(super) static PATCH_OVERRIDES: Code = Code {
     name: "patch-overrides-derived-value",
     severity: Severity::Warning,
     summary: "a patch overrides a value that a workload has from its pool, GPUs or queue",
-    checks: "A key below `podPatch` or `patch` must not override a value that gpuc derives from the pool, the GPUs
+    checks: "Whether a key below `podPatch` or `patch` overrides a value that gpuc derives from the pool, the GPUs
 and the team of the workload: tolerations, node selectors and affinity, the runtime class, the GPUs
 and network interfaces of a container, environment variables for the network or the kind of workload,
-and the queue. Nor may it set `NVIDIA_VISIBLE_DEVICES`, with which the device plugin assigns GPUs.",
+and the queue. Whether it sets `NVIDIA_VISIBLE_DEVICES`, with which the device plugin assigns GPUs.",
         reason: "The patch takes precedence. Without the toleration for its pool's taint, a pod runs on none of its
 nodes. If the GPUs differ from the file, quotas and checks use the wrong numbers.",
         remedy: "Add the tolerations from the help to your own, or change the keys that they derive from: `pool`,
@@ -67,9 +67,9 @@ pub(super) static PATCHED_UNSCHEDULABLE: Code = Code {
     name: "patched-workload-unschedulable",
     severity: Severity::Error,
     summary: "with its patch, a workload fits no pool",
-    checks: "The pods of a workload with its `podPatch` and `patch` applied must fit the nodes of a pool: devices,
-CPU, memory, node selectors, taints, images. With the number of pods from the patch, services must fit
-the maximum nodes of their pools together with all others.",
+    checks: "Whether the pods of a workload with its `podPatch` and `patch` applied fit the nodes of a pool:
+devices, CPU, memory, node selectors, taints, images. Whether services, with the number of pods from
+the patch, fit the maximum nodes of their pools together with all others.",
         reason: "The scheduler never places its pods.",
         remedy: "A label on each pool gives the reason why the pod does not fit. Change the patch.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -98,12 +98,13 @@ pub(super) static PATCH_UNREADABLE: Code = Code {
     name: "workload-patch-unreadable",
     severity: Severity::Error,
     summary: "with its patch, a workload is not a valid Kubernetes object",
-    checks: "The workload with its `podPatch` and `patch` applied must be valid. Mappings and lists keep their type,
-every container has a name and an image, and gpuc's own container still exists. The API server must
-accept the rest: fields and their types, enumerations such as `restartPolicy`, names, labels,
+    checks: "Whether the workload is valid with its `podPatch` and `patch` applied. Mappings and lists keep their
+type, every container has a name and an image, and gpuc's own container still exists. The API server
+must accept the rest: fields and their types, enumerations such as `restartPolicy`, names, labels,
 quantities, ports and counts, mounts of existing volumes, and combinations of fields. Custom resources
 are validated against the CRDs of their pinned charts: their fields, enumerations and counts, and the
-pods in them. `gpuc check --manifests` validates all manifests in the same way (`manifest-unreadable`).",
+pods in them. `gpuc check --manifests` validates all manifests in the same way
+(`manifest-unreadable`).",
         reason: "The API server rejects such an object, or drops unknown fields, which then have no effect.",
         remedy: "Write only the fields that change, with Kubernetes' names. Containers merge by their name: `pytorch` in
 a `PyTorchJob`, `node` in a `TrainJob`, and `main` in every other kind.",
@@ -133,11 +134,11 @@ pub(super) static PATCH_REFUSED: Code = Code {
     name: "workload-patch-refused",
     severity: Severity::Error,
     summary: "with its patch, a workload violates a rule for manifests",
-    checks: "The workload with its `podPatch` and `patch` applied must pass the rules of `gpuc check --manifests`:
-for example, GPU requests and limits that differ, resources that no pool advertises, and containers
-above the `limits` of the team are errors. The `podSecurity` of the team must allow it. Its `priority`
-and `preemptionPolicy` must be those of its PriorityClass. With the number of pods from the patch, it
-must fit the quota of the team.",
+    checks: "Whether the workload with its `podPatch` and `patch` applied passes the rules of `gpuc check
+--manifests`: for example, GPU requests and limits that differ, resources that no pool advertises, and
+containers above the `limits` of the team are errors. The `podSecurity` of the team must allow it. Its
+`priority` and `preemptionPolicy` must be those of its PriorityClass. With the number of pods from the
+patch, it must fit the quota of the team.",
         reason: "The API server rejects its pods, or they get other resources than they request.",
         remedy: "Change the patch as the help describes. To change the number of GPUs, use the workload's own key.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -341,14 +342,14 @@ fn feasibility_by_pool<'c>(
     workload: &Workload,
     demand: &Demand,
 ) -> Vec<PoolFeasibility<'c>> {
-    let mut verdicts = check_pools(demand, cluster);
+    let mut evaluations = check_pools(demand, cluster);
     if cluster.has_queues() && workload.team.is_some() {
-        for verdict in &mut verdicts {
-            let is_taint = |why: &MisfitCause| matches!(why, MisfitCause::Taint { .. });
-            verdict.reasons.retain(|reason| !is_taint(&reason.cause));
+        for evaluation in &mut evaluations {
+            let is_taint = |cause: &MisfitCause| matches!(cause, MisfitCause::Taint { .. });
+            evaluation.reasons.retain(|reason| !is_taint(&reason.cause));
         }
     }
-    verdicts
+    evaluations
 }
 
 fn check_fits(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut Report) {
@@ -366,27 +367,31 @@ fn check_fits(cluster: &Checked<'_>, workload: &Spanned<Workload>, report: &mut 
                 pods,
                 ..Demand::from_pod_spec(spec, &defaults)
             };
-            let verdicts = feasibility_by_pool(cluster, workload, &demand);
-            let mut answers = verdicts.iter().map(PoolFeasibility::feasibility);
-            if answers.any(|answer| answer != Feasibility::DoesNotFit) {
+            let evaluations = feasibility_by_pool(cluster, workload, &demand);
+            let mut feasibilities = evaluations.iter().map(PoolFeasibility::feasibility);
+            if feasibilities.any(|feasibility| feasibility != Feasibility::DoesNotFit) {
                 continue;
             }
             let message = format!("with its patch, workload `{}` fits no pool", workload.name);
-            let reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
+            let reasons = evaluations
+                .iter()
+                .flat_map(|evaluation| &evaluation.reasons);
             let mut spans = reasons.map(|reason| reason.request_span);
             let defaults = [defaults.cpu, defaults.memory];
             let is_default = |span: &Span| defaults.iter().flatten().any(|it| it.span == *span);
             let written = spans.find(|span| span.is_written() && !is_default(span));
             let span = written.unwrap_or_else(|| patch_span(workload));
             let mut builder = report.diagnostic(&PATCHED_UNSCHEDULABLE, span, message);
-            let mut reasons = verdicts.iter().flat_map(|verdict| &verdict.reasons);
+            let mut reasons = evaluations
+                .iter()
+                .flat_map(|evaluation| &evaluation.reasons);
             if let Some(reason) = reasons.find(|it| is_default(&it.request_span)) {
-                let why = "the default for containers that set no value";
-                builder = builder.label(reason.request_span, why);
+                let label = "the default for containers that set no value";
+                builder = builder.label(reason.request_span, label);
             }
-            for verdict in &verdicts {
-                if let Some(line) = explain_pool(verdict) {
-                    builder = builder.label(verdict.pool.name.span, line);
+            for evaluation in &evaluations {
+                if let Some(line) = explain_pool(evaluation) {
+                    builder = builder.label(evaluation.pool.name.span, line);
                 }
             }
             builder.help("change the patch or the workload").emit();

@@ -18,8 +18,8 @@ pub(in crate::audit) static PATCH_PRIORITY: Code = Code {
     name: "workload-patch-priority-unknown",
     severity: Severity::Warning,
     summary: "a patch names an unknown PriorityClass",
-    checks: "If the file has `priorities`, the `priorityClassName` in a `podPatch` or `patch` must be one of them, or
-one of Kubernetes' own with the prefix `system-`.",
+    checks: "Whether the `priorityClassName` in a `podPatch` or `patch` is one of `priorities`, if the file has
+any, or one of Kubernetes' own with the prefix `system-`.",
         reason: "The API server rejects pods whose PriorityClass does not exist. The usual cause is a typo.",
         remedy: "Use the workload's `priority` instead, or a name from the file. If the class comes from elsewhere, add
 the finding's name to `allow`.",

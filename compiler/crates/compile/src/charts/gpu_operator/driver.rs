@@ -181,6 +181,10 @@ fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> 
         .chain(version)
         .chain(mirror.map(|registry| registry.span))
         .chain(origins::placement_spans(pool));
-    let why = "the pools whose driver the GPU Operator installs need different drivers";
-    Object::new(COMPONENT, &object, Origin::fact(inputs, why, CHART.source))
+    let reason = "the pools whose driver the GPU Operator installs need different drivers";
+    Object::new(
+        COMPONENT,
+        &object,
+        Origin::fact(inputs, reason, CHART.source),
+    )
 }

@@ -95,14 +95,14 @@ mod tests {
             start,
             size,
         };
-        let slices = vec![
+        let placements = vec![
             device("3g.20gb", 0, 4),
             device("1g.5gb", 4, 1),
             device("1g.5gb", 5, 1),
         ];
         let gpu = MigGpu {
             index: 0,
-            placements: slices,
+            placements,
         };
         assert_eq!(
             devices_by_profile(&gpu),

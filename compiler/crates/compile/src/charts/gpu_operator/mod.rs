@@ -87,8 +87,8 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
         let spans = [origins::placement_spans(pool), origins::serving_spans(pool)].concat();
         spans.into_iter().chain([pool.driver.span]).chain(version)
     });
-    let why = "the GPU Operator installs the driver or the device plugin of these pools";
-    let origin = Origin::rule(inputs, why);
+    let reason = "the GPU Operator installs the driver or the device plugin of these pools";
+    let origin = Origin::rule(inputs, reason);
     vec![Release {
         name: GPU_OPERATOR.name.to_owned(),
         chart: &GPU_OPERATOR,

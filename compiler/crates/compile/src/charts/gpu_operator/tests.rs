@@ -11,10 +11,10 @@ use serde_json::{Value, json};
 
 use super::*;
 
-fn cluster(place: &Value, stack: &Value, pools: &Value) -> Cluster {
+fn cluster(cloud: &Value, stack: &Value, pools: &Value) -> Cluster {
     let config = json!({
         "apiVersion": "gpuc.dev/v1alpha1", "kind": "GpuCluster", "metadata": {"name": "demo"},
-        "kubernetes": {"version": "1.34"}, "cloud": place, "stack": stack, "nodePools": pools,
+        "kubernetes": {"version": "1.34"}, "cloud": cloud, "stack": stack, "nodePools": pools,
     });
     let config: GpuCluster = serde_json::from_value(config).expect("the test's own file");
     resolve(
@@ -26,8 +26,8 @@ fn cluster(place: &Value, stack: &Value, pools: &Value) -> Cluster {
 }
 
 /// The values, and the NVIDIADriver objects.
-fn generate(place: &Value, stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
-    let cluster = cluster(place, stack, pools);
+fn generate(cloud: &Value, stack: &Value, pools: &Value) -> (Value, Vec<Value>) {
+    let cluster = cluster(cloud, stack, pools);
     let mut report = Report::default();
     let checked = check(&cluster, &mut report);
     let checked = checked.unwrap_or_else(|| panic!("{:?}", report.diagnostics()));
@@ -202,9 +202,9 @@ fn labels_restrict_the_operator_to_its_operands() {
             "L4",
             &json!({"stack": stack, "sharing": {"timeSlicing": {"replicas": 2}}}),
         );
-        let place = json!({"onPrem": {"context": "lab"}});
+        let cloud = json!({"onPrem": {"context": "lab"}});
         let cluster = cluster(
-            &place,
+            &cloud,
             &json!({"devicePlugin": "operator"}),
             &json!([other, pool]),
         );
@@ -239,7 +239,7 @@ fn unused_operator_is_not_installed() {
 
 #[test]
 fn driver_tolerates_the_startup_taint() {
-    let place = json!({"aws": {"account": "123456789012", "region": "us-east-1", "cluster": {"create": {}}}});
+    let cloud = json!({"aws": {"account": "123456789012", "region": "us-east-1", "cluster": {"create": {}}}});
     let stack =
         json!({"driver": "operator", "runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"});
     let layout = json!([{"layout": [{"profile": "1g.5gb", "count": 7}]}]);
@@ -248,8 +248,8 @@ fn driver_tolerates_the_startup_taint() {
         {"name": "cut", "machine": "p4d.24xlarge", "nodes": {"count": 1}, "os": {"family": "Ubuntu2404"},
          "sharing": {"mig": {"strategy": "single", "perGpu": layout}}},
     ]);
-    let cluster = cluster(&place, &stack, &pools);
-    let (values, _) = generate(&place, &stack, &pools);
+    let cluster = cluster(&cloud, &stack, &pools);
+    let (values, _) = generate(&cloud, &stack, &pools);
     let taint = cluster.pools[1].startup_taint.as_ref();
     let wanted: Vec<_> = taint
         .map(|taint| json!({"key": taint.key, "operator": "Exists", "effect": "NoSchedule"}))

@@ -20,7 +20,7 @@ pub struct ChartImage {
     /// The tag at the pinned version. The operator appends the node's operating system to that of the driver.
     pub tag: &'static str,
     /// The values that set the image.
-    pub place: Place,
+    pub keys: ImageKeys,
     /// The path of the tag, separated by `/`; `None` if it is part of the image's value, or not in the values.
     pub tag_path: Option<&'static str>,
     /// The path of the switch that enables it, and its default; `None` if the image always runs.
@@ -29,7 +29,7 @@ pub struct ChartImage {
 
 /// The values that set an image. Paths are separated by `/`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum ImageKeys {
     /// One value holds registry and path.
     Whole(&'static str),
     /// The registry's host is a separate value.
@@ -81,9 +81,9 @@ pub fn mirror_values<'i>(
     }
     for image in images {
         let path = image.path_without_host();
-        match image.place {
-            Place::Whole(at) => set_path(&mut values, at, format!("{registry}/{path}")),
-            Place::Parts {
+        match image.keys {
+            ImageKeys::Whole(at) => set_path(&mut values, at, format!("{registry}/{path}")),
+            ImageKeys::Parts {
                 registry: at,
                 repository,
             } => {
@@ -93,7 +93,7 @@ pub fn mirror_values<'i>(
                     set_path(&mut values, repository, path.to_owned());
                 }
             }
-            Place::Named { repository, .. } => {
+            ImageKeys::Named { repository, .. } => {
                 let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
                 let folder = format!("{registry}/{folder}");
                 set_path(
@@ -102,10 +102,10 @@ pub fn mirror_values<'i>(
                     folder.trim_end_matches('/').to_owned(),
                 );
             }
-            Place::Reference(at) => {
+            ImageKeys::Reference(at) => {
                 set_path(&mut values, at, format!("{registry}/{path}:{}", image.tag));
             }
-            Place::Fixed => {}
+            ImageKeys::Fixed => {}
         }
     }
     values
@@ -182,17 +182,17 @@ mod tests {
             let keys = Keys::for_chart(chart).unwrap();
             assert!(!chart_images(chart).is_empty(), "{chart} has no images");
             for image in chart_images(chart) {
-                let places = match image.place {
-                    Place::Whole(one) | Place::Reference(one) => vec![one],
-                    Place::Parts {
+                let paths = match image.keys {
+                    ImageKeys::Whole(one) | ImageKeys::Reference(one) => vec![one],
+                    ImageKeys::Parts {
                         registry,
                         repository,
                     } => vec![registry, repository],
-                    Place::Named { repository, image } => vec![repository, image],
-                    Place::Fixed => Vec::new(),
+                    ImageKeys::Named { repository, image } => vec![repository, image],
+                    ImageKeys::Fixed => Vec::new(),
                 };
                 let switch = image.switch.map(|(path, _)| path);
-                for path in places.into_iter().chain(image.tag_path).chain(switch) {
+                for path in paths.into_iter().chain(image.tag_path).chain(switch) {
                     let found = keys.find(&path.split('/').collect::<Vec<_>>());
                     assert!(
                         matches!(found, KeyLookup::Known(_)),

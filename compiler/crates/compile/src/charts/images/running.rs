@@ -4,7 +4,7 @@ use gpuc_syntax::node::{Node, Scalar};
 use gpuc_syntax::yaml::core_schema::CoreValue;
 use serde_json::{Map, Value, json};
 
-use super::{ChartImage, GLOBAL, Place, chart_images, set_path};
+use super::{ChartImage, GLOBAL, ImageKeys, chart_images, set_path};
 use crate::charts::jupyterhub::JUPYTERHUB;
 use crate::charts::keys::{KeyLookup, Keys};
 
@@ -68,23 +68,23 @@ fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> Strin
         .unwrap_or(("", image.repository));
     let text_or =
         |path: &str, default: &str| text(values, path).unwrap_or_else(|| default.to_owned());
-    let repository = match image.place {
-        Place::Whole(at) => text_or(at, image.repository),
-        Place::Parts {
+    let repository = match image.keys {
+        ImageKeys::Whole(at) => text_or(at, image.repository),
+        ImageKeys::Parts {
             registry: at,
             repository,
         } => {
             let host = registry.map_or_else(|| text_or(at, host), str::to_owned);
             format!("{host}/{}", text_or(repository, path))
         }
-        Place::Named {
+        ImageKeys::Named {
             repository,
             image: at,
         } => {
             format!("{}/{}", text_or(repository, folder), text_or(at, name))
         }
-        Place::Reference(at) => return text_or(at, &image.reference()),
-        Place::Fixed => image.repository.to_owned(),
+        ImageKeys::Reference(at) => return text_or(at, &image.reference()),
+        ImageKeys::Fixed => image.repository.to_owned(),
     };
     let tag = image
         .tag_path
@@ -108,8 +108,8 @@ pub fn pinned_values(running: &RunningImage, digest: &str) -> Value {
         let keys = Keys::for_chart(image.chart);
         keys.is_some_and(|keys| matches!(keys.find(&parts), KeyLookup::Known(_)))
     };
-    match (image.place, image.tag_path) {
-        (Place::Reference(at), _) => {
+    match (image.keys, image.tag_path) {
+        (ImageKeys::Reference(at), _) => {
             set_path(&mut values, at, format!("{}@{digest}", running.reference));
         }
         (_, Some(tag)) if has_path(&sibling(tag, "sha")) => {
@@ -216,7 +216,7 @@ mod tests {
         for chart in Keys::charts() {
             let mirrored = super::super::mirror_values(chart, chart_images(chart), "m.io/hub");
             let mut images = chart_images(chart).iter();
-            let image = images.find(|image| matches!(image.place, Place::Reference(_)));
+            let image = images.find(|image| matches!(image.keys, ImageKeys::Reference(_)));
             let mut all = Node::from_json(mirrored);
             if let Some((switch, _)) = image.and_then(|image| image.switch) {
                 let mut values = Value::Object(Map::new());
@@ -253,7 +253,7 @@ mod tests {
             let registry = "m.io/hub";
             let mirrored = super::super::mirror_values(chart, chart_images(chart), registry);
             for image in running_images(chart, &Node::from_json(mirrored)) {
-                let is_fixed = image.chart_image.place == Place::Fixed;
+                let is_fixed = image.chart_image.keys == ImageKeys::Fixed;
                 assert_eq!(
                     image.reference.starts_with(registry),
                     !is_fixed,

@@ -1,28 +1,28 @@
 //! The images of every chart, by chart.
 
-use super::{ChartImage, Place};
+use super::{ChartImage, ImageKeys};
 
-macro_rules! place {
+macro_rules! image_keys {
     (whole $at:literal) => {
-        Place::Whole($at)
+        ImageKeys::Whole($at)
     };
     (parts $registry:literal $repository:literal) => {
-        Place::Parts {
+        ImageKeys::Parts {
             registry: $registry,
             repository: $repository,
         }
     };
     (named $repository:literal $image:literal) => {
-        Place::Named {
+        ImageKeys::Named {
             repository: $repository,
             image: $image,
         }
     };
     (reference $at:literal) => {
-        Place::Reference($at)
+        ImageKeys::Reference($at)
     };
     (fixed) => {
-        Place::Fixed
+        ImageKeys::Fixed
     };
 }
 
@@ -39,7 +39,7 @@ macro_rules! table {
             chart: $chart,
             repository: $repository,
             tag: $tag,
-            place: place!($how $($at)*),
+            keys: image_keys!($how $($at)*),
             tag_path: first(&[$($tag_path)?]),
             switch: first(&[$(($switch, $on))?]),
         }),*];

@@ -5,7 +5,7 @@ use gpuc_syntax::node::{Node, Scalar, Value};
 use gpuc_syntax::source::Span;
 use gpuc_syntax::yaml::core_schema::CoreValue;
 
-use super::{Dead, KeyLookup, Keys, Kind};
+use super::{KeyLookup, Keys, Kind, ObsoleteKey};
 
 /// A value that the chart does not accept.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub enum MismatchKind {
         suggestions: Vec<Vec<String>>,
     },
     /// The chart reads no such key, but its replacement is known.
-    Obsolete(&'static Dead),
+    Obsolete(&'static ObsoleteKey),
     /// The chart wants something else there.
     WrongType {
         /// The expected type, with its article.
@@ -51,11 +51,11 @@ impl ValueMismatch {
             MismatchKind::Unknown { .. } => {
                 format!("chart `{chart}` {} has no key `{path}`", self.keys.version)
             }
-            MismatchKind::Obsolete(dead) => {
+            MismatchKind::Obsolete(obsolete) => {
                 let version = self.keys.version;
                 format!(
                     "chart `{chart}` {version} does not read `{path}`: {}",
-                    dead.why
+                    obsolete.reason
                 )
             }
             MismatchKind::WrongType {
@@ -76,10 +76,14 @@ impl ValueMismatch {
             MismatchKind::Unknown {
                 suggestions: instead,
             } => instead.iter().map(|path| dotted_notation(path)).collect(),
-            MismatchKind::Obsolete(dead) if dead.instead.is_empty() => {
+            MismatchKind::Obsolete(obsolete) if obsolete.replacements.is_empty() => {
                 return Some("remove it".to_owned());
             }
-            MismatchKind::Obsolete(dead) => dead.instead.iter().map(|it| dotted_path(it)).collect(),
+            MismatchKind::Obsolete(obsolete) => obsolete
+                .replacements
+                .iter()
+                .map(|it| dotted_path(it))
+                .collect(),
             MismatchKind::WrongType {
                 expected: "text", ..
             } => {
@@ -122,9 +126,9 @@ fn collect_mismatches<'n>(
             KeyLookup::Free => None,
             KeyLookup::Known(kind) => type_mismatch(kind, &entry.value),
             KeyLookup::Unknown {
-                obsolete: Some(dead),
+                obsolete: Some(obsolete),
                 ..
-            } => Some(MismatchKind::Obsolete(dead)),
+            } => Some(MismatchKind::Obsolete(obsolete)),
             KeyLookup::Unknown {
                 parent,
                 closest: nearest,
@@ -171,11 +175,11 @@ fn suggestions(
         path[parent] = nearest;
         return vec![owned(&path)];
     }
-    let mut places = keys.paths_ending_with(path[parent]);
-    if places.len() > MAX_SUGGESTIONS {
-        places.clear();
+    let mut paths = keys.paths_ending_with(path[parent]);
+    if paths.len() > MAX_SUGGESTIONS {
+        paths.clear();
     }
-    places.iter().map(|path| owned(path)).collect()
+    paths.iter().map(|path| owned(path)).collect()
 }
 
 /// The problem with the type of a value. `null` is always valid: it removes the default. Templates accept numbers as
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_chart_reads_is_right() {
+    fn keys_that_the_chart_reads_are_accepted() {
         for (chart, values) in [
             (
                 "nvidia-device-plugin",
@@ -295,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapping_where_the_chart_wants_text_is_told() {
+    fn mapping_instead_of_text_is_reported() {
         let values = json!({"config": {"map": {"a": {"version": "v1"}}}});
         let (message, help) = one("nvidia-device-plugin", &values);
         let wanted = "chart `nvidia-device-plugin` expects text at `config.map.a`, not a mapping";
@@ -308,7 +312,7 @@ mod tests {
     }
 
     #[test]
-    fn shapes_are_told_apart() {
+    fn value_types_are_distinguished() {
         let (message, _) = one("dcgm-exporter", &json!({"tolerations": {"key": "a"}}));
         assert!(
             message.ends_with("expects a list at `tolerations`, not a mapping"),
@@ -333,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_tutorials_have_are_explained() {
+    fn obsolete_keys_are_explained() {
         let (message, help) = one(
             "gpu-operator",
             &json!({"devicePlugin": {"config": {"map": {"a": "x"}}}}),
@@ -359,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn a_misspelt_or_misplaced_key_is_guessed() {
+    fn misspelled_and_misplaced_keys_get_suggestions() {
         let (message, help) = one("nvidia-device-plugin", &json!({"tolerationz": []}));
         assert_eq!(
             message,
@@ -378,7 +382,7 @@ mod tests {
     }
 
     #[test]
-    fn the_place_is_the_keys_own() {
+    fn finding_points_to_the_key() {
         let mut sources = gpuc_syntax::source::Sources::default();
         let text = "serviceMonitor:\n  enable: true\ntolerations: {}\n";
         let file = sources.add("values.yaml", text);
@@ -388,7 +392,7 @@ mod tests {
             Keys::for_chart("dcgm-exporter").unwrap(),
             &documents[0].root,
         );
-        let places: Vec<_> = found.iter().map(|it| sources.text(it.span)).collect();
-        assert_eq!(places, ["enable", "{}"]);
+        let texts: Vec<_> = found.iter().map(|it| sources.text(it.span)).collect();
+        assert_eq!(texts, ["enable", "{}"]);
     }
 }

@@ -12,7 +12,7 @@ use gpuc_syntax::diag::phrases;
 
 pub use merge::merge;
 pub use mismatch::{MismatchKind, ValueMismatch, unknown_keys};
-pub use obsolete::Dead;
+pub use obsolete::ObsoleteKey;
 
 /// The keys of a chart's values at one version.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ pub enum KeyLookup {
         /// The sibling key that was probably intended.
         closest: Option<&'static str>,
         /// The explanation of the key, if it is a common mistake.
-        obsolete: Option<&'static Dead>,
+        obsolete: Option<&'static ObsoleteKey>,
     },
 }
 
@@ -135,8 +135,8 @@ impl Keys {
     /// Looks up a path.
     pub fn find(&self, path: &[&str]) -> KeyLookup {
         let mut found = find_below(&self.root, path);
-        if let KeyLookup::Unknown { obsolete: dead, .. } = &mut found {
-            *dead = obsolete::find(self.chart, path);
+        if let KeyLookup::Unknown { obsolete, .. } = &mut found {
+            *obsolete = obsolete::find(self.chart, path);
         }
         found
     }
@@ -178,11 +178,11 @@ fn find_below(keys: &[Key], path: &[&str]) -> KeyLookup {
         KeyLookup::Unknown {
             parent,
             closest: nearest,
-            obsolete: dead,
+            obsolete,
         } => KeyLookup::Unknown {
             parent: parent + 1,
             closest: nearest,
-            obsolete: dead,
+            obsolete,
         },
         found => found,
     }
@@ -199,7 +199,7 @@ fn find_in_subchart(set: &[Key], chart: &str, path: &[&str]) -> KeyLookup {
             KeyLookup::Unknown {
                 parent: deeper,
                 closest: nearest,
-                obsolete: dead,
+                obsolete,
             },
         ) => {
             let candidates =
@@ -213,7 +213,7 @@ fn find_in_subchart(set: &[Key], chart: &str, path: &[&str]) -> KeyLookup {
                 } else {
                     nearest
                 },
-                obsolete: dead,
+                obsolete,
             }
         }
         (KeyLookup::Unknown { .. }, found) | (found, KeyLookup::Unknown { .. }) => found,
@@ -345,8 +345,8 @@ mod tests {
             "nvidia-device-plugin/nfd",
             "gpu-operator/node-feature-discovery",
         ] {
-            let (chart, inside) = chart.split_once('/').unwrap();
-            let path = |rest: &str| format!("{inside}/{rest}");
+            let (chart, key) = chart.split_once('/').unwrap();
+            let path = |rest: &str| format!("{key}/{rest}");
             for (rest, kind) in [
                 ("worker/tolerations", Kind::List),
                 ("gc/enable", Kind::Bool),

@@ -2,24 +2,24 @@
 
 /// A key that no template reads, or no longer reads.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Dead {
+pub struct ObsoleteKey {
     /// The chart.
     pub chart: &'static str,
     /// The path, with parts separated by `/`; it includes everything below.
     pub path: &'static str,
     /// The paths of the replacements; empty if there are none.
-    pub instead: &'static [&'static str],
+    pub replacements: &'static [&'static str],
     /// The reason why it has no effect, to follow a colon.
-    pub why: &'static str,
+    pub reason: &'static str,
     /// Where this stands.
     pub source: &'static str,
 }
 
 /// The entry for a path that a chart does not read.
-pub(super) fn find(chart: &str, path: &[&str]) -> Option<&'static Dead> {
-    DEAD.iter().find(|dead| {
-        let parts: Vec<&str> = dead.path.split('/').collect();
-        dead.chart == chart && path.starts_with(&parts)
+pub(super) fn find(chart: &str, path: &[&str]) -> Option<&'static ObsoleteKey> {
+    OBSOLETE_KEYS.iter().find(|obsolete| {
+        let parts: Vec<&str> = obsolete.path.split('/').collect();
+        obsolete.chart == chart && path.starts_with(&parts)
     })
 }
 
@@ -40,10 +40,10 @@ const STACK: &str =
     "prometheus-community/helm-charts@kube-prometheus-stack-88.5.3:values.yaml, 2026-08-21";
 
 macro_rules! table {
-    ($($chart:literal $path:literal => $instead:expr, $why:literal, $source:expr;)*) => {
+    ($($chart:literal $path:literal => $instead:expr, $reason:literal, $source:expr;)*) => {
         /// By chart; of two that fit, the first.
-        const DEAD: &[Dead] = &[
-            $(Dead { chart: $chart, path: $path, instead: &$instead, why: $why, source: $source },)*
+        const OBSOLETE_KEYS: &[ObsoleteKey] = &[
+            $(ObsoleteKey { chart: $chart, path: $path, replacements: &$instead, reason: $reason, source: $source },)*
         ];
     };
 }
@@ -186,37 +186,37 @@ mod tests {
 
     #[test]
     fn obsolete_keys_are_unread_and_replacements_exist() {
-        for dead in DEAD {
-            let keys = Keys::for_chart(dead.chart).unwrap();
-            let path: Vec<&str> = dead.path.split('/').collect();
+        for obsolete in OBSOLETE_KEYS {
+            let keys = Keys::for_chart(obsolete.chart).unwrap();
+            let path: Vec<&str> = obsolete.path.split('/').collect();
             let KeyLookup::Unknown {
                 obsolete: found, ..
             } = keys.find(&path)
             else {
-                panic!("{} reads {}", dead.chart, dead.path);
+                panic!("{} reads {}", obsolete.chart, obsolete.path);
             };
-            assert_eq!(found, Some(dead), "another one hides {}", dead.path);
-            for instead in dead.instead {
+            assert_eq!(found, Some(obsolete), "another one hides {}", obsolete.path);
+            for instead in obsolete.replacements {
                 let path: Vec<&str> = instead.split('/').collect();
                 let found = keys.find(&path);
                 assert!(
                     !matches!(found, KeyLookup::Unknown { .. }),
                     "{} lacks {instead}",
-                    dead.chart
+                    obsolete.chart
                 );
             }
-            assert!(!dead.why.ends_with('.') && dead.source.contains("20"));
+            assert!(!obsolete.reason.ends_with('.') && obsolete.source.contains("20"));
         }
-        let mut paths: Vec<_> = DEAD.iter().map(|it| (it.chart, it.path)).collect();
+        let mut paths: Vec<_> = OBSOLETE_KEYS.iter().map(|it| (it.chart, it.path)).collect();
         paths.sort_unstable();
         paths.dedup();
-        assert_eq!(paths.len(), DEAD.len());
+        assert_eq!(paths.len(), OBSOLETE_KEYS.len());
     }
 
     #[test]
     fn entries_include_everything_below() {
         let found = find("gpu-operator", &["psp", "enabled"]);
-        assert_eq!(found.unwrap().instead, ["psa/enabled"]);
+        assert_eq!(found.unwrap().replacements, ["psa/enabled"]);
         assert!(find("gpu-operator", &["psa", "enabled"]).is_none());
         assert!(find("kueue", &["psp"]).is_none());
     }

@@ -117,7 +117,7 @@ fn excluded_resources(cluster: &Checked<'_>) -> Vec<Value> {
     let names: BTreeSet<&str> = (["cpu", "memory"].into_iter())
         .filter(|name| !counted.contains(name))
         .chain(ALWAYS_EXCLUDED.iter().copied())
-        .chain(interconnect.map(|advertised| advertised.resource.as_str()))
+        .chain(interconnect.map(|advertised| advertised.name.as_str()))
         .collect();
     names.into_iter().map(|name| json!(name)).collect()
 }

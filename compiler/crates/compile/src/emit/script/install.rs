@@ -5,7 +5,7 @@ use gpuc_syntax::shell::quote;
 
 use super::command::format_command;
 use super::segments::{Segment, Segments};
-use super::verify::credentials;
+use super::verify::{credentials, default_context};
 use super::{script_head_with_library, tools_call};
 use crate::emit::header::Header;
 use crate::emit::{helm, manifest, name};
@@ -19,13 +19,14 @@ pub(super) fn install_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p
         "Deploys manifests and charts to cluster {}, in dependency order.",
         plan.cluster
     );
-    let mut parts = script_head_with_library(header, &[&about], "cloud/lib.sh");
-    parts.push(Segment::Boilerplate(STEPS_PURPOSE), format!("{STEPS}\n"));
-    parts.push(Segment::Credentials, cluster_access(plan) + "\n");
+    let mut segments = script_head_with_library(header, &[&about], "cloud/lib.sh");
+    segments.push(Segment::Credentials, default_context(plan));
+    segments.push(Segment::Boilerplate(STEPS_PURPOSE), format!("{STEPS}\n"));
+    segments.push(Segment::Credentials, cluster_access(plan) + "\n");
     for step in &plan.steps {
-        parts.push(Segment::Step(step), step_call(plan, step));
+        segments.push(Segment::Step(step), step_call(plan, step));
     }
-    parts
+    segments
 }
 
 /// The purpose of [`STEPS`].

@@ -32,8 +32,8 @@ const LIBRARY: &str = include_str!("../lib.sh");
 
 /// Writes the scripts of a cluster and the other files in `cloud/`.
 pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
-    for (path, parts) in scripts(plan, header) {
-        tree.add_script(path, parts.text());
+    for (path, segments) in scripts(plan, header) {
+        tree.add_script(path, segments.text());
     }
     tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.as_comment()));
     for (path, kind) in definitions(plan) {
@@ -64,13 +64,13 @@ pub(super) fn scripts<'p>(plan: &'p Plan, header: &Header) -> Vec<(String, Segme
     scripts.push(("verify".to_owned(), verify::verify_script(plan, header)));
     let all = own.into_iter().chain(scripts);
     let mut scripts: Vec<_> = all
-        .map(|(name, parts)| (format!("cloud/{name}.sh"), parts))
+        .map(|(name, segments)| (format!("cloud/{name}.sh"), segments))
         .collect();
     for file in &provisioning.files {
         if let Contents::Script(text) = &file.contents {
-            let mut parts = strict_head(header, &[]);
-            parts.push(Segment::File(file), format!("\n{text}"));
-            scripts.push((file_path(file), parts));
+            let mut segments = strict_head(header, &[]);
+            segments.push(Segment::File(file), format!("\n{text}"));
+            scripts.push((file_path(file), segments));
         }
     }
     if has_install(plan) {
@@ -92,8 +92,8 @@ pub(super) fn definitions(plan: &Plan) -> BTreeMap<String, &'static ResourceKind
 /// The path of the script that deploys manifests and charts.
 pub(super) const INSTALL: &str = "install.sh";
 
-/// Whether the tree has an `install.sh`.
-pub(super) fn has_install(plan: &Plan) -> bool {
+/// Whether the tree has an `install.sh`: it has objects or releases to deploy, and no GitOps controller deploys them.
+pub fn has_install(plan: &Plan) -> bool {
     matches!(plan.delivery, Delivery::Script) && !plan.steps.is_empty()
 }
 
@@ -109,12 +109,12 @@ pub(super) fn single_line(command: &Command) -> String {
 
 /// The path of a file next to the scripts, relative to the cluster's folder.
 pub(super) fn file_path(file: &File) -> String {
-    let parts = file
+    let segments = file
         .path
         .split('/')
         .map(name::file_name_part)
         .collect::<Vec<_>>();
-    format!("cloud/{}", parts.join("/"))
+    format!("cloud/{}", segments.join("/"))
 }
 
 fn add_file(file: &File, header: &Header, tree: &mut Tree) {
@@ -136,20 +136,22 @@ fn apply_script<'p, 'a>(
     header: &Header,
     scripts: impl Iterator<Item = &'a str>,
 ) -> Segments<'p> {
-    let about = format!(
-        "Creates and updates the resources of cluster {}, in order.",
-        plan.cluster
-    );
-    let mut parts = script_head(header, &[&about]);
-    parts.push(
+    let cluster = &plan.cluster;
+    let about = if plan.provisioning.creates_resources() {
+        format!("Creates and updates the resources of cluster {cluster}, in order.")
+    } else {
+        format!("Sets the labels and taints of the nodes of cluster {cluster}.")
+    };
+    let mut segments = script_head(header, &[&about]);
+    segments.push(
         Segment::Boilerplate(APPLY_PURPOSE),
         format!("{}\n", flags_call(&about)),
     );
     let scripts: Vec<_> = scripts.map(quote).collect();
     let list = format!("scripts=({})\n", scripts.join(" "));
-    parts.push(Segment::Scripts, list);
-    parts.push(Segment::Boilerplate(APPLY_PURPOSE), APPLY);
-    parts
+    segments.push(Segment::Scripts, list);
+    segments.push(Segment::Boilerplate(APPLY_PURPOSE), APPLY);
+    segments
 }
 
 /// The purpose of [`APPLY`].
@@ -163,13 +165,13 @@ fn script_head<'p>(header: &Header, about: &[&str]) -> Segments<'p> {
 
 /// The first lines of a script that sources the library from this path, relative to the script's folder.
 fn script_head_with_library<'p>(header: &Header, about: &[&str], library: &str) -> Segments<'p> {
-    let mut parts = strict_head(header, about);
+    let mut segments = strict_head(header, about);
     let mut head = String::new();
     head += "here=$(CDPATH='' cd -- \"$(dirname -- \"${BASH_SOURCE[0]}\")\" && pwd)\n";
     head +=
         &format!("# shellcheck source-path=SCRIPTDIR source={library}\n. \"$here/{library}\"\n\n");
-    parts.push(Segment::Boilerplate(LIBRARY_PURPOSE), head);
-    parts
+    segments.push(Segment::Boilerplate(LIBRARY_PURPOSE), head);
+    segments
 }
 
 /// The purpose of the lines that source the library.
@@ -185,9 +187,9 @@ fn strict_head<'p>(header: &Header, about: &[&str]) -> Segments<'p> {
     // Values and jq programs are in single quotes; shellcheck takes them for shell expressions.
     head += "# shellcheck disable=SC1003,SC2016 # text in single quotes is not shell code\n";
     head += "set -euo pipefail\nexport LC_ALL=C\n";
-    let mut parts = Segments::default();
-    parts.push(Segment::Head, head);
-    parts
+    let mut segments = Segments::default();
+    segments.push(Segment::Head, head);
+    segments
 }
 
 /// The call that parses the flags of a script for resources.
@@ -199,10 +201,10 @@ fn flags_call(about: &str) -> String {
 /// Checks for the required programs and the right account.
 fn preconditions(provisioning: &Provisioning) -> Segments<'_> {
     let tools = provisioning.tools.iter().copied();
-    let mut parts = Segments::default();
-    parts.push(Segment::Tools, tools_call(tools));
-    parts.extend(identity_calls(provisioning));
-    parts
+    let mut segments = Segments::default();
+    segments.push(Segment::Tools, tools_call(tools));
+    segments.extend(identity_calls(provisioning));
+    segments
 }
 
 /// The call that checks for required programs. Every script needs jq.
@@ -218,11 +220,11 @@ fn tools_call<'t>(tools: impl Iterator<Item = &'t str>) -> String {
 
 /// The calls that check for the right account.
 fn identity_calls(provisioning: &Provisioning) -> Segments<'_> {
-    let mut parts = Segments::default();
+    let mut segments = Segments::default();
     for check in &provisioning.identity {
-        parts.push(Segment::Identity(check), identity_call(check));
+        segments.push(Segment::Identity(check), identity_call(check));
     }
-    parts
+    segments
 }
 
 fn identity_call(check: &IdentityCheck) -> String {

@@ -43,26 +43,26 @@ fn resource_script<'p>(
         .map(|resource| resource.description.as_str())
         .collect();
     about.dedup();
-    let mut parts = script_head(header, &about);
-    parts.push(
+    let mut segments = script_head(header, &about);
+    segments.push(
         Segment::Boilerplate(FLAGS_PURPOSE),
         flags_call(&about.join(" ")),
     );
-    parts.extend(preconditions(provisioning));
+    segments.extend(preconditions(provisioning));
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
         let looks = Segment::Resource(resource, Operation::Read);
-        parts.push(looks, format!("\nlook_{number}() {{\n"));
-        parts.extend(read_segments(resource));
-        parts.push(looks, "}\n");
+        segments.push(looks, format!("\nlook_{number}() {{\n"));
+        segments.extend(read_segments(resource));
+        segments.push(looks, "}\n");
         let makes = Segment::Resource(resource, Operation::Create);
-        parts.push(makes, format!("\nmake_{number}() {{\n"));
-        parts.extend(create_segments(resource));
-        parts.push(makes, "}\n");
+        segments.push(makes, format!("\nmake_{number}() {{\n"));
+        segments.extend(create_segments(resource));
+        segments.push(makes, "}\n");
     }
     let run = format!("\ncarry_out {}\n", resources.len());
-    parts.push(Segment::Boilerplate(APPLY_PURPOSE), run);
-    parts
+    segments.push(Segment::Boilerplate(APPLY_PURPOSE), run);
+    segments
 }
 
 /// The purpose of the line with the flags.
@@ -95,12 +95,12 @@ fn read_segments(resource: &Resource) -> Segments<'_> {
         text += &format_command(2, &[vec!["define".to_owned(), path]]);
     }
     text += &observation_call(resource);
-    let mut parts = Segments::default();
-    parts.push(Segment::Resource(resource, Operation::Read), text);
+    let mut segments = Segments::default();
+    segments.push(Segment::Resource(resource, Operation::Read), text);
     for field in &resource.fields {
-        parts.push(Segment::Field(resource, field), compare_field(field));
+        segments.push(Segment::Field(resource, field), compare_field(field));
     }
-    parts
+    segments
 }
 
 /// The name and the contents of the file with the jq definitions of a kind of resource.
@@ -150,8 +150,8 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
         text += "    return\n";
     }
     text += "  fi\n";
-    let mut parts = Segments::default();
-    parts.push(Segment::Resource(resource, Operation::Create), text);
+    let mut segments = Segments::default();
+    segments.push(Segment::Resource(resource, Operation::Create), text);
     for (names, field) in grouped_updates(&resource.fields) {
         let tests: Vec<String> = names
             .iter()
@@ -160,9 +160,9 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
         let mut text = format!("  if {}; then\n", tests.join(" || "));
         text += &change_commands(4, &field.update, &field.desired);
         text += "  fi\n";
-        parts.push(Segment::Field(resource, field), text);
+        segments.push(Segment::Field(resource, field), text);
     }
-    parts
+    segments
 }
 
 /// The dry run of a resource that is created together with another one that does not exist either.
@@ -205,7 +205,7 @@ fn is_mutable(field: &Field) -> bool {
 
 /// Commands that change something. Values from the observed resource are assigned to variables first: a command
 /// substitution that fails inside an argument does not end the script.
-pub(super) fn change_commands(indent: usize, commands: &[Command], want: &Value) -> String {
+pub(super) fn change_commands(indent: usize, commands: &[Command], desired: &Value) -> String {
     let margin = " ".repeat(indent);
     let mut text = String::new();
     let mut count = 0;
@@ -222,7 +222,7 @@ pub(super) fn change_commands(indent: usize, commands: &[Command], want: &Value)
             };
             let groups = [
                 format!("{name}=$(observed"),
-                quote(&want.to_string()),
+                quote(&desired.to_string()),
                 format!("{source})"),
             ];
             text += &format_command(indent, &groups.map(|word| vec![word]));

@@ -50,8 +50,8 @@ pub struct Segments<'p>(Vec<(Segment<'p>, String)>);
 
 impl<'p> Segments<'p> {
     /// Appends a segment.
-    pub(super) fn push(&mut self, part: Segment<'p>, text: impl Into<String>) {
-        self.0.push((part, text.into()));
+    pub(super) fn push(&mut self, segment: Segment<'p>, text: impl Into<String>) {
+        self.0.push((segment, text.into()));
     }
 
     /// Appends all segments of another script.
@@ -68,10 +68,10 @@ impl<'p> Segments<'p> {
     pub fn line_purposes(&self) -> Vec<Segment<'p>> {
         let mut lines = Vec::new();
         let mut open = false;
-        for (part, text) in &self.0 {
+        for (segment, text) in &self.0 {
             for line in text.split_inclusive('\n') {
                 if !open {
-                    lines.push(*part);
+                    lines.push(*segment);
                 }
                 open = !line.ends_with('\n');
             }

@@ -15,21 +15,38 @@ const CONFIRM: &str = include_str!("teardown.sh");
 /// A script that deletes every resource, in reverse order of creation. Clusters and pools that gpuc does not manage are
 /// not resources.
 pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p> {
-    let about = format!(
-        "Deletes what the other scripts created for cluster {}, after confirmation.",
-        plan.cluster
-    );
-    let mut parts = script_head(header, &[&about]);
-    parts.push(
+    let cluster = &plan.cluster;
+    let creates = plan.provisioning.creates_resources();
+    let about = if creates {
+        format!("Deletes what the other scripts created for cluster {cluster}, after confirmation.")
+    } else {
+        format!(
+            "Removes what the other scripts set on the nodes of cluster {cluster}, after confirmation."
+        )
+    };
+    let (effect, action) = if creates {
+        (
+            "Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.",
+            "deleting",
+        )
+    } else {
+        (
+            "Removes the labels and taints that the scripts in this folder set on the nodes of cluster $cluster. The \
+             nodes and running jobs stay; pods of DaemonSets that select these labels, such as device plugins, are deleted.",
+            "removing labels and taints",
+        )
+    };
+    let mut segments = script_head(header, &[&about]);
+    segments.push(
         Segment::Cluster,
-        format!("cluster={}\n", quote(&plan.cluster)),
+        format!("cluster={}\nabout=\"{effect}\"\n", quote(cluster)),
     );
-    parts.push(
+    segments.push(
         Segment::Boilerplate(CONFIRM_PURPOSE),
         format!("{CONFIRM}\n"),
     );
-    parts.extend(preconditions(&plan.provisioning));
-    parts.push(Segment::Boilerplate(CONFIRM_PURPOSE), "confirm\n");
+    segments.extend(preconditions(&plan.provisioning));
+    segments.push(Segment::Boilerplate(CONFIRM_PURPOSE), "confirm\n");
     let resources: Vec<&Resource> = plan
         .provisioning
         .resources
@@ -40,14 +57,14 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
         let look = format!("\nlook_{number}() {{\n{}}}\n", observation_call(resource));
-        parts.push(Segment::Resource(resource, Operation::Read), look);
+        segments.push(Segment::Resource(resource, Operation::Read), look);
         let delete = change_commands(2, &resource.delete, &Value::Null);
         let delete = format!("\ndelete_{number}() {{\n{delete}}}\n");
-        parts.push(Segment::Resource(resource, Operation::Delete), delete);
+        segments.push(Segment::Resource(resource, Operation::Delete), delete);
     }
-    let run = format!("\ntake_down {}\n", resources.len());
-    parts.push(Segment::Boilerplate(DELETE_PURPOSE), run);
-    parts
+    let run = format!("\ntake_down {} {}\n", resources.len(), quote(action));
+    segments.push(Segment::Boilerplate(DELETE_PURPOSE), run);
+    segments
 }
 
 /// The purpose of [`CONFIRM`].

@@ -1,4 +1,4 @@
-usage="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.
+usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME]
   --dry-run   prints the commands without running them
   --yes NAME  skips the confirmation; NAME is the name of the cluster"
@@ -24,8 +24,8 @@ done
 # Stops unless the user types the cluster's name.
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
-  say "This deletes what the scripts in this folder created for cluster $cluster. Workloads and their data may be lost."
+  say "$about"
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
-  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was deleted'
+  [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
 }

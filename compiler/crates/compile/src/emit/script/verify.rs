@@ -20,28 +20,36 @@ pub(super) fn verify_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p>
         plan.cluster,
         header.name()
     );
-    let mut parts = script_head(header, &[&about]);
-    parts.push(Segment::Boilerplate(CHECKS_PURPOSE), format!("{CHECKS}\n"));
-    parts.push(Segment::Tools, tools_call(["kubectl"].into_iter()));
-    parts.push(Segment::Credentials, credentials(plan));
+    let mut segments = script_head(header, &[&about]);
+    segments.push(Segment::Credentials, default_context(plan));
+    segments.push(Segment::Boilerplate(CHECKS_PURPOSE), format!("{CHECKS}\n"));
+    segments.push(Segment::Tools, tools_call(["kubectl"].into_iter()));
+    segments.push(Segment::Credentials, credentials(plan));
     for expectation in &plan.expectations {
         let text = format!("\n{}", expectation_checks(expectation));
-        parts.push(Segment::Expectation(expectation), text);
+        segments.push(Segment::Expectation(expectation), text);
     }
-    parts.push(Segment::Boilerplate(CHECKS_PURPOSE), "\nfinish\n");
-    parts
+    segments.push(Segment::Boilerplate(CHECKS_PURPOSE), "\nfinish\n");
+    segments
 }
 
 /// The purpose of [`CHECKS`].
 const CHECKS_PURPOSE: &str =
     "parses the flags, and defines the checks of nodes, DaemonSets and test pods";
 
+/// The default of `--context`, for the usage text.
+pub(super) fn default_context(plan: &Plan) -> String {
+    let default = match &plan.provisioning.credentials {
+        Credentials::Context(context) => context,
+        Credentials::Fetch(_) => "a kubeconfig fetched for this run",
+    };
+    format!("default_context={}\n", quote(default))
+}
+
 /// Fetches a kubeconfig for the script alone, unless the user names a context.
 pub(super) fn credentials(plan: &Plan) -> String {
     match &plan.provisioning.credentials {
-        Credentials::Context(context) => {
-            format!("[ -n \"$context\" ] || context={}\n", quote(context))
-        }
+        Credentials::Context(_) => "context=${context:-$default_context}\n".to_owned(),
         Credentials::Fetch(command) => {
             let mut text = String::from("if [ -n \"$context\" ]; then\n");
             let note = format!(
@@ -52,8 +60,8 @@ pub(super) fn credentials(plan: &Plan) -> String {
             text += &format!("  note {}\"$context\"{}\n", quote(before), quote(after));
             text += "else\n";
             // The programs that only create resources are not needed to verify them.
-            let asked = plan.provisioning.identity.iter().map(|check| &check.query);
-            let used = asked.chain([command]).filter_map(program_name);
+            let queries = plan.provisioning.identity.iter().map(|check| &check.query);
+            let used = queries.chain([command]).filter_map(program_name);
             let mut body = tools_call(used);
             body += &identity_calls(&plan.provisioning).text();
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";

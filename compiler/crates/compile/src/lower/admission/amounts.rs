@@ -86,7 +86,7 @@ fn validations_for(
         format!("{total} && (variables.{all} + variables.{before}).all(count, count <= {max})")
     });
     let fits: Vec<_> = fits.collect();
-    let has = pools.iter().map(|(pool, per_node)| {
+    let notes = pools.iter().map(|(pool, per_node)| {
         let note = if is_shared(pool, resource) {
             " replicas of GPUs, one per container"
         } else {
@@ -94,7 +94,7 @@ fn validations_for(
         };
         format!("a node of pool {} has {per_node}{note}", pool.name)
     });
-    let has: Vec<_> = has.collect();
+    let notes: Vec<_> = notes.collect();
     let mut validations = Vec::new();
     if all_shared {
         validations.push(Validation {
@@ -113,7 +113,7 @@ fn validations_for(
         message: format!(
             "requests more {resource} than a node of any pool has: {}; request fewer, and run one pod on each of \
              several nodes",
-            cel::conjunction(&has)
+            cel::conjunction(&notes)
         ),
         message_expression: None,
     });

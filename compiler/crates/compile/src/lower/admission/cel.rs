@@ -74,14 +74,14 @@ pub(super) fn pools_by_resource<'c>(
 ) -> BTreeMap<&'c str, Vec<(&'c Pool, u32)>> {
     let mut advertised: BTreeMap<&str, Vec<_>> = BTreeMap::new();
     for pool in &cluster.pools {
-        for offer in pool
+        for resource in pool
             .advertised
             .expect_resolved()
             .iter()
             .chain(&pool.interconnect)
         {
-            let pools = advertised.entry(&offer.resource).or_default();
-            pools.push((pool, offer.per_node));
+            let pools = advertised.entry(&resource.name).or_default();
+            pools.push((pool, resource.per_node));
         }
     }
     if has_bridged_gpus(cluster) {

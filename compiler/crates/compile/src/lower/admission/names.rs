@@ -59,9 +59,9 @@ fn known_resources(cluster: &Checked<'_>) -> Vec<String> {
 
 /// The resources or DeviceClasses to use instead.
 fn alternatives(cluster: &Checked<'_>, known: &[String]) -> String {
-    let offered = known.iter().filter(|name| name.starts_with("nvidia.com/"));
-    let offered: Vec<_> = offered.collect();
-    if offered.is_empty() {
+    let nvidia_resources = known.iter().filter(|name| name.starts_with("nvidia.com/"));
+    let advertised: Vec<_> = nvidia_resources.collect();
+    if advertised.is_empty() {
         let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
         let classes: Vec<_> = classes.map(|class| &class.name).collect();
         return format!(
@@ -69,5 +69,5 @@ fn alternatives(cluster: &Checked<'_>, known: &[String]) -> String {
             cel::conjunction(&classes)
         );
     }
-    format!("the pools advertise {}", cel::conjunction(&offered))
+    format!("the pools advertise {}", cel::conjunction(&advertised))
 }

@@ -10,8 +10,8 @@ use super::{Policy, Validation, amounts, cel};
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let advertised = cel::pools_by_resource(cluster).into_keys();
-    let slices = advertised.filter(|name| name.starts_with("nvidia.com/mig-"));
-    let validations = slices.map(|name| Validation {
+    let resources = advertised.filter(|name| name.starts_with("nvidia.com/mig-"));
+    let validations = resources.map(|name| Validation {
         expression: format!(
             "{}.all(count, count <= 1)",
             amounts::requested_amounts("variables.containers", name)

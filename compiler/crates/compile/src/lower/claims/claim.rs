@@ -82,7 +82,7 @@ mod tests {
     use crate::charts::testing::with_checked_pool;
 
     /// The claim and the pod for the first class of a pool with these keys.
-    fn made(pool: &str) -> (Value, Value) {
+    fn claim_and_pod(pool: &str) -> (Value, Value) {
         with_checked_pool(pool, |cluster| {
             let pool = cluster.pool("gpu").expect("the test's pool");
             let class = &pool.classes[0];
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn each_pod_claims_for_itself() {
-        let (claim, pod) = made("gpu: {model: L4, perNode: 2}, dedicatedTo: research");
+        let (claim, pod) = claim_and_pod("gpu: {model: L4, perNode: 2}, dedicatedTo: research");
         assert_eq!(claim["kind"], "ResourceClaimTemplate");
         assert_eq!(
             claim["metadata"],
@@ -113,7 +113,8 @@ mod tests {
 
     #[test]
     fn pods_that_share_name_one_claim() {
-        let (claim, pod) = made("gpu: {model: L4, perNode: 2}, sharing: {mps: {replicas: 4}}");
+        let (claim, pod) =
+            claim_and_pod("gpu: {model: L4, perNode: 2}, sharing: {mps: {replicas: 4}}");
         assert_eq!(claim["kind"], "ResourceClaim");
         assert_eq!(claim["spec"]["devices"]["requests"][0]["name"], "gpus");
         let source = json!([{"name": "gpus", "resourceClaimName": "two"}]);

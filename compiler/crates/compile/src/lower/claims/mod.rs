@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_class_has_the_pools_card() {
+    fn device_class_selects_the_gpu_model() {
         let found = classes("gpu: {model: L4, perNode: 2}");
         let expression = "device.driver == 'gpu.nvidia.com' && device.attributes['gpu.nvidia.com'].type == 'gpu' && \
              device.attributes['gpu.nvidia.com'].productName.lowerAscii().replace(' ', '-') == 'nvidia-l4'";
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_client_of_mps_gets_its_part() {
+    fn mps_clients_get_equal_limits() {
         let found = classes("gpu: {model: A30, perNode: 2}, sharing: {mps: {replicas: 8}}");
         let config = &found[0].1["config"][0]["opaque"];
         assert_eq!(config["driver"], "gpu.nvidia.com");
@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_claimed_by_profile_and_whole_gpus_beside_them() {
+    fn mig_profiles_and_full_gpus_have_own_classes() {
         let layout =
             "[{gpus: '0', layout: [{profile: 1g.6gb, count: 2}, {profile: 2g.12gb, count: 1}]}]";
         let pool = format!(

@@ -11,19 +11,19 @@ use super::DRIVER;
 /// kubernetes-sigs/dra-driver-nvidia-gpu `cmd/gpu-kubelet-plugin/deviceinfo.go` and `partitions.go`, 2026-11-21.
 pub(crate) fn selectors(pool: &Pool, class: &DeviceClass) -> Vec<String> {
     let attribute = |name: &str| format!("device.attributes['{DRIVER}'].{name}");
-    let mut parts = vec![format!("device.driver == '{DRIVER}'")];
+    let mut conditions = vec![format!("device.driver == '{DRIVER}'")];
     match class.device_kind {
-        DeviceKind::FullGpu => parts.push(format!("{} == 'gpu'", attribute("type"))),
+        DeviceKind::FullGpu => conditions.push(format!("{} == 'gpu'", attribute("type"))),
         DeviceKind::MigDevice(profile) => {
-            parts.push(format!("{} == 'mig'", attribute("type")));
-            parts.push(format!("{} == '{}'", attribute("profile"), profile.name));
+            conditions.push(format!("{} == 'mig'", attribute("type")));
+            conditions.push(format!("{} == '{}'", attribute("profile"), profile.name));
         }
     }
     if let Some(gpus) = pool.gpus.expect_resolved() {
-        parts.push(gpu_model_selector(gpus.model, attribute));
+        conditions.push(gpu_model_selector(gpus.model, attribute));
     }
     // One expression: the parts after the first are asked only of this driver's devices, which have the attributes.
-    vec![parts.join(" && ")]
+    vec![conditions.join(" && ")]
 }
 
 /// Selects the GPU model by the driver's product name if that is documented, otherwise by compute capability.
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_with_several_names_or_none_that_is_known() {
+    fn gpu_model_is_selected_by_product_or_capability() {
         let attribute = |name: &str| name.to_owned();
         assert_eq!(
             gpu_model_selector(&V100_SXM2_16GB, attribute),

@@ -52,8 +52,8 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
             protections.extend(argocd::protection_options(object));
         }
         let origin = || {
-            let why = "the GitOps controller must not delete or change the object";
-            Origin::rule(gitops.map(|it| it.span), why)
+            let reason = "the GitOps controller must not delete or change the object";
+            Origin::rule(gitops.map(|it| it.span), reason)
         };
         for (key, value) in protections {
             annotate(object, key, Node::from_serializable(&value, origin()));
@@ -141,8 +141,8 @@ impl Location<'_> {
             "metadata": {"name": name, "namespace": self.namespace.value},
             "spec": spec,
         });
-        let why = "every part of the tree is installed after its dependencies";
-        Object::new(folder, &object, Origin::rule(self.inputs(), why))
+        let reason = "every part of the tree is installed after its dependencies";
+        Object::new(folder, &object, Origin::rule(self.inputs(), reason))
     }
 
     fn guide(

@@ -208,10 +208,10 @@ mod tests {
 
     #[test]
     fn other_changes_are_rejected() {
-        let rejected = |violation: Option<&'static str>, part: &str| {
+        let rejected = |violation: Option<&'static str>, expected: &str| {
             assert!(
-                violation.is_some_and(|message| message.contains(part)),
-                "{part}: {violation:?}"
+                violation.is_some_and(|message| message.contains(expected)),
+                "{expected}: {violation:?}"
             );
         };
         rejected(violation(&node(), &node(), "node-2"), "the node it runs on");

@@ -55,9 +55,9 @@ pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
         .into_iter()
         .chain(origins::serving_spans(pool))
         .chain(image);
-    let why =
+    let reason =
         "a pool that gpuc-runtime serves has a DaemonSet of its own, which tolerates its taints";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
 }
 
 fn selector(pool: &Pool) -> BTreeMap<String, String> {

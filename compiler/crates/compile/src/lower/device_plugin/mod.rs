@@ -71,8 +71,8 @@ fn config_map(cluster: &Checked<'_>, pool: &Pool) -> Object {
         .into_iter()
         .chain(origins::serving_spans(pool))
         .chain(monitoring);
-    let why = "gpuc-runtime reads the sharing mode and the injection method of its pool's GPUs";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    let reason = "gpuc-runtime reads the sharing mode and the injection method of its pool's GPUs";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
 }
 
 /// Metadata with the labels of all objects of the runtime.

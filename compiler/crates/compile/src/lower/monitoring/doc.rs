@@ -15,6 +15,11 @@ pub fn alert_page(name: &str) -> Option<String> {
     Some(format!("# {}", alert_section(*name)))
 }
 
+/// The names of all alerts, as Prometheus shows them.
+pub fn alert_names() -> impl Iterator<Item = String> {
+    AlertName::ALL.iter().map(|name| alert_id(*name))
+}
+
 /// Every alert, recorded series and metric, as one page.
 pub fn alerts_page() -> String {
     let mut text = String::from(
@@ -60,13 +65,13 @@ pub fn alerts_page() -> String {
 const INFALLIBLE: &str = "writing to a String cannot fail";
 
 fn alert_section(name: AlertName) -> String {
-    let page = alert_doc(name);
+    let doc = alert_doc(name);
     format!(
         "{}\n\nSeverity: {}. {}\n\n{}\n\n{}\n",
         alert_id(name),
-        page.severity.as_str(),
-        page.condition,
-        page.meaning,
-        page.action
+        doc.severity.as_str(),
+        doc.condition,
+        doc.meaning,
+        doc.action
     )
 }

@@ -25,7 +25,7 @@ use gpuc_schema::config::Prometheus;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 
-pub use doc::{alert_page, alerts_page};
+pub use doc::{alert_names, alert_page, alerts_page};
 
 pub(super) use policies::prometheus_peer;
 pub(super) use summary::readme_sentences;

@@ -126,11 +126,11 @@ impl ScrapeGroup<'_> {
     }
 
     /// The configuration that it follows from.
-    pub(super) fn origin(&self, cluster: &Checked<'_>, why: &'static str) -> Origin {
+    pub(super) fn origin(&self, cluster: &Checked<'_>, reason: &'static str) -> Origin {
         let monitoring = cluster.config.monitoring.as_ref();
         let pools = self.pools.iter();
         let inputs = pools.flat_map(|pool| [pool.name.span, pool.plugin.span]);
-        Origin::rule(inputs.chain(monitoring.map(|it| it.span)), why)
+        Origin::rule(inputs.chain(monitoring.map(|it| it.span)), reason)
     }
 
     /// Contains no `replacement` with `$`, which Flux's substitution would change.

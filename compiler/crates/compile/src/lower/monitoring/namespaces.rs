@@ -14,8 +14,12 @@ use super::{COMPONENT, NAMESPACE, labels};
 pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<Object> {
     let monitoring = cluster.config.monitoring.as_ref();
     let span = monitoring.map(|it| it.span);
-    let why = "rules and dashboards have their own namespace";
-    vec![namespace(NAMESPACE, "restricted", Origin::rule(span, why))]
+    let reason = "rules and dashboards have their own namespace";
+    vec![namespace(
+        NAMESPACE,
+        "restricted",
+        Origin::rule(span, reason),
+    )]
 }
 
 fn namespace(name: &str, level: &str, origin: Origin) -> Object {

@@ -53,12 +53,12 @@ pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
 
 /// The sentence about them in the generated README.
 pub(super) fn readme_sentence(prometheus: &Prometheus) -> String {
-    let place = match prometheus {
+    let sources = match prometheus {
         Prometheus::Install(_) => format!("the namespace {}", kube_prometheus_stack::NAMESPACE),
         Prometheus::Existing(_) => "any namespace that does not belong to a team".to_owned(),
     };
     format!(
-        "NetworkPolicies allow only the pods with the label {POD_NAME_LABEL}={PROMETHEUS} in {place} to reach the \
+        "NetworkPolicies allow only the pods with the label {POD_NAME_LABEL}={PROMETHEUS} in {sources} to reach the \
          exporters. To allow other clients, add a NetworkPolicy of your own."
     )
 }

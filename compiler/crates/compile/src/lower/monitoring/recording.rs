@@ -50,9 +50,9 @@ pub(super) fn pool_matcher(pool: &Pool) -> String {
 
 /// The matcher of a pool's GPU resources, by kube-state-metrics' names.
 pub(super) fn resource_matcher(pool: &Pool) -> String {
-    let offers = pool.advertised.expect_resolved().iter();
-    let labels: Vec<_> = offers
-        .map(|offer| resource_label(&offer.resource))
+    let advertised = pool.advertised.expect_resolved().iter();
+    let labels: Vec<_> = advertised
+        .map(|resource| resource_label(&resource.name))
         .collect();
     any_of_matcher("resource", labels.iter().map(String::as_str))
 }
@@ -148,12 +148,12 @@ impl PoolContext<'_> {
         let requests =
             Expression::for_metric(&metrics::CONTAINER_REQUESTS, &resource_matcher(self.pool));
         let phase = Expression::for_metric(&metrics::POD_PHASE, "phase=~\"Pending|Running\"");
-        let held = requests.combined_with(
+        let in_use = requests.combined_with(
             phase,
             "sum by (node, resource, namespace) ({} \
              * on (namespace, pod) group_left () max by (namespace, pod) ({} == 1))",
         );
-        self.with_pool(held)
+        self.with_pool(in_use)
     }
 
     fn with_pool(&self, expression: Expression) -> Expression {

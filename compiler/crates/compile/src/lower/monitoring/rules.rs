@@ -31,8 +31,8 @@ pub(super) fn pool_rules(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
         groups.push(json!({"name": format!("{name}.alerts"), "rules": alerts}));
     }
     let of_pool = BTreeMap::from([(POOL_LABEL.to_owned(), pool.name.value.clone())]);
-    let offers = pool.advertised.expect_resolved().iter();
-    let offers = offers.flat_map(|offer| offer.origin.inputs().to_vec());
+    let advertised = pool.advertised.expect_resolved().iter();
+    let spans = advertised.flat_map(|resource| resource.origin.inputs().to_vec());
     let mut inputs = monitoring_span(cluster);
     inputs.extend(origins::serving_spans(pool));
     inputs.extend([
@@ -40,14 +40,14 @@ pub(super) fn pool_rules(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
         pool.nodes.expect_resolved().min_span,
         pool.driver.span,
     ]);
-    inputs.extend(offers);
-    let why = "the rules of a pool follow from the exporter and the sharing mode of its GPUs";
+    inputs.extend(spans);
+    let reason = "the rules of a pool follow from the exporter and the sharing mode of its GPUs";
     Some(object(
         cluster,
         &name,
         of_pool,
         &groups,
-        Origin::rule(inputs, why),
+        Origin::rule(inputs, reason),
     ))
 }
 
@@ -60,16 +60,16 @@ pub(super) fn cluster_rules(cluster: &Checked<'_>) -> Option<Object> {
     let alerts: Vec<_> = alerts.iter().map(rule).collect();
     let groups = vec![json!({"name": "gpuc-cluster.alerts", "rules": alerts})];
     let pools = cluster.pools.iter();
-    let offers = pools.flat_map(|pool| pool.advertised.expect_resolved());
-    let offers = offers.flat_map(|offer| offer.origin.inputs().to_vec());
+    let advertised = pools.flat_map(|pool| pool.advertised.expect_resolved());
+    let spans = advertised.flat_map(|resource| resource.origin.inputs().to_vec());
     let mut inputs = monitoring_span(cluster);
-    inputs.extend(offers);
+    inputs.extend(spans);
     for pool in cluster.dra_pools() {
         inputs.push(pool.name.span);
         inputs.extend(origins::serving_spans(pool));
     }
-    let why = "alerts about nodes and quotas cover the whole cluster";
-    let origin = Origin::rule(inputs, why);
+    let reason = "alerts about nodes and quotas cover the whole cluster";
+    let origin = Origin::rule(inputs, reason);
     Some(object(
         cluster,
         "gpuc-cluster",
@@ -120,9 +120,9 @@ fn alert_context<'c>(cluster: &'c Checked<'_>, pool: &'c Pool) -> Option<PoolAle
 }
 
 fn rule(alert: &Alert) -> Value {
-    let page = alert_doc(alert.name);
+    let doc = alert_doc(alert.name);
     let mut labels = Map::new();
-    labels.insert("severity".to_owned(), json!(page.severity.as_str()));
+    labels.insert("severity".to_owned(), json!(doc.severity.as_str()));
     if let Some(pool) = &alert.pool {
         labels.insert("pool".to_owned(), json!(pool));
     }
@@ -134,7 +134,7 @@ fn rule(alert: &Alert) -> Value {
         "annotations": {
             "summary": alert.summary,
             "description": alert.description,
-            "runbook": format!("{} {}", page.meaning, page.action),
+            "runbook": format!("{} {}", doc.meaning, doc.action),
         },
     })
 }

@@ -95,8 +95,9 @@ fn prometheus_sentence(prometheus: &Prometheus) -> String {
                 let secret = &grafana.admin_secret;
                 write!(
                     text,
-                    " Grafana starts only after the Secret {secret} exists; create it first: kubectl create secret \
-                     generic {secret} --namespace={namespace} --from-literal=admin-user=admin \
+                    " Grafana starts only if the Secret {secret} exists there. Create both before the first \
+                     deployment: kubectl create namespace {namespace}, then kubectl create secret generic {secret} \
+                     --namespace={namespace} --from-literal=admin-user=admin \
                      --from-literal=admin-password=\"$(openssl rand -hex 16)\""
                 )
                 .expect("writing to a String cannot fail");

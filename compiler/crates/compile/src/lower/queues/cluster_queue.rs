@@ -52,8 +52,8 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     let weight = team.settings.weight.iter().map(|it| it.span);
     let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
     let inputs = inputs.chain(spaces).chain(own).chain(weight);
-    let why = "the guaranteed amount of a team is its nominal quota; it borrows up to its limit";
-    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, why));
+    let reason = "the guaranteed amount of a team is its nominal quota; it borrows up to its limit";
+    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, reason));
     attach_origins(team, &mut object);
     object
 }
@@ -70,10 +70,10 @@ fn attach_origins(team: &Team, object: &mut Object) {
                 let spans = [grant.guaranteed.span, grant.limit.span]
                     .into_iter()
                     .chain(lend);
-                let why = "the team's guaranteed amount of the pool; it borrows up to its limit";
+                let reason = "the team's guaranteed amount of the pool; it borrows up to its limit";
                 let [g, f, r] = [g, f, r].map(|number| number.to_string());
                 let keys = ["spec", "resourceGroups", &g, "flavors", &f, "resources", &r];
-                object.node.set_origin(&keys, Origin::rule(spans, why));
+                object.node.set_origin(&keys, Origin::rule(spans, reason));
             }
         }
     }

@@ -17,8 +17,8 @@ pub(super) const COHORT: &str = "teams";
 /// no team could borrow it.
 pub(super) fn object(cluster: &Checked<'_>) -> Object {
     let rest = unguaranteed_capacity(cluster);
-    let offers = rest.keys().map(|(pool, resource)| (*pool, *resource));
-    let resource_groups: Vec<Value> = resource_groups(offers)
+    let advertised = rest.keys().map(|(pool, resource)| (*pool, *resource));
+    let resource_groups: Vec<Value> = resource_groups(advertised)
         .iter()
         .map(|group| {
             let flavors = group.pools.iter().map(|pool| {
@@ -56,8 +56,8 @@ pub(super) fn object(cluster: &Checked<'_>) -> Object {
     inputs.extend(nodes);
     inputs.sort_unstable();
     inputs.dedup();
-    let why = "teams may borrow the capacity of the pools that is not guaranteed to any team";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+    let reason = "teams may borrow the capacity of the pools that is not guaranteed to any team";
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
 }
 
 /// The capacity of each pool at its maximum nodes that is not guaranteed, for every resource that a team may use.

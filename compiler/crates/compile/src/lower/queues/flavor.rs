@@ -39,8 +39,8 @@ pub(super) fn pool_flavor(cluster: &Checked<'_>, pool: &Pool) -> Object {
         spec["topologyName"] = json!(super::topology::TOPOLOGY_NAME);
         inputs.push(listed);
     }
-    let why = "Kueue admits jobs to this pool by its labels and taints";
-    flavor_object(&flavor_name(pool), &spec, Origin::rule(inputs, why))
+    let reason = "Kueue admits jobs to this pool by its labels and taints";
+    flavor_object(&flavor_name(pool), &spec, Origin::rule(inputs, reason))
 }
 
 /// The flavor of resources that are counted on all nodes.

@@ -52,8 +52,8 @@ fn unpinned_flavor(cluster: &Checked<'_>) -> Option<Object> {
     let counted = cluster.teams.iter().flat_map(Team::unpinned_resources);
     let mut inputs = counted.map(|(_, _, span)| span).peekable();
     inputs.peek()?;
-    let why = "CPU and memory of a team are counted on all nodes";
-    Some(flavor::unpinned_flavor(Origin::rule(inputs, why)))
+    let reason = "CPU and memory of a team are counted on all nodes";
+    Some(flavor::unpinned_flavor(Origin::rule(inputs, reason)))
 }
 
 /// The LocalQueue of a namespace. Its name makes it the default for jobs that name no queue.
@@ -71,9 +71,9 @@ fn local_queue(namespace: &str, team: &str, span: gpuc_syntax::source::Span) -> 
         },
         "spec": {"clusterQueue": team},
     });
-    let why =
+    let reason =
         "jobs of the team's namespaces wait in its queue, including those without a queue label";
-    Object::new(COMPONENT, &object, Origin::rule([span], why))
+    Object::new(COMPONENT, &object, Origin::rule([span], reason))
 }
 
 /// WorkloadPriorityClasses with the names of the PriorityClasses. A job without one uses its pods' priority.
@@ -92,7 +92,7 @@ fn priority_classes(cluster: &Checked<'_>) -> impl Iterator<Item = Object> {
             object["description"] = json!(description.value);
         }
         let inputs = [priority.value.name.span, priority.value.value.span];
-        let why = "a job can have a queue priority that its pods do not have";
-        Object::new(COMPONENT, &object, Origin::rule(inputs, why))
+        let reason = "a job can have a queue priority that its pods do not have";
+        Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
     })
 }

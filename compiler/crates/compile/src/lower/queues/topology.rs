@@ -36,6 +36,10 @@ pub(super) fn object(cluster: &Checked<'_>) -> Option<Object> {
     });
     let listed = topology.levels.iter().map(|level| level.span);
     let inputs = listed.chain([topology.span]);
-    let why = "these labels give the position of nodes in the network";
-    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+    let reason = "these labels give the position of nodes in the network";
+    Some(Object::new(
+        COMPONENT,
+        &object,
+        Origin::rule(inputs, reason),
+    ))
 }

@@ -57,8 +57,12 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
         "spec": {"limits": [item]},
     });
-    let why = "defaults for containers that set no resources, and the maximum per container";
-    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+    let reason = "defaults for containers that set no resources, and the maximum per container";
+    Some(Object::new(
+        COMPONENT,
+        &object,
+        Origin::rule(inputs, reason),
+    ))
 }
 
 fn resource_amounts(amounts: &Amounts) -> Map<String, Value> {

@@ -65,16 +65,16 @@ pub(super) fn cluster_roles(cluster: &Checked<'_>, releases: &[Release]) -> Vec<
     let (viewed, submitted) = kinds(cluster, releases);
     let mut roles = Vec::new();
     if !viewed.is_empty() {
-        let why = "members view the jobs of the installed charts";
-        let origin = Origin::rule(inputs.clone(), why);
+        let reason = "members view the jobs of the installed charts";
+        let origin = Origin::rule(inputs.clone(), reason);
         roles.push(role(VIEW, &rules(&viewed, &READ), origin));
     }
     if members
         .iter()
         .any(|member| member.role.value >= Role::Submit)
     {
-        let why = "members create and delete jobs";
-        let origin = Origin::rule(inputs, why);
+        let reason = "members create and delete jobs";
+        let origin = Origin::rule(inputs, reason);
         roles.push(role(SUBMIT, &rules(&submitted, &WRITE), origin));
     }
     roles
@@ -155,8 +155,12 @@ pub(super) fn bindings(
         });
         let member_spans = members.iter().flat_map(|it| [it.span, it.role.span]);
         let inputs: Vec<Span> = spans(team, index).into_iter().chain(member_spans).collect();
-        let why = "members have their role in the team's namespaces";
-        Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+        let reason = "members have their role in the team's namespaces";
+        Some(Object::new(
+            COMPONENT,
+            &object,
+            Origin::rule(inputs, reason),
+        ))
     })
     .collect()
 }

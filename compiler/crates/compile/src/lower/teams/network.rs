@@ -62,7 +62,11 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         },
     });
     let inputs = spans(team, index).into_iter().chain([network.span]);
-    let why =
+    let reason =
         "an isolated team reaches its own namespaces and the DNS, and Prometheus scrapes its pods";
-    Some(Object::new(COMPONENT, &object, Origin::rule(inputs, why)))
+    Some(Object::new(
+        COMPONENT,
+        &object,
+        Origin::rule(inputs, reason),
+    ))
 }

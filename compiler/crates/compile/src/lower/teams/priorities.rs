@@ -32,11 +32,11 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
             class.default.span,
             class.preempts.span,
         ];
-        let why = "the file defines this class";
+        let reason = "the file defines this class";
         Object::new(
             COMPONENT,
             &object,
-            Origin::rule(own.into_iter().chain(description), why),
+            Origin::rule(own.into_iter().chain(description), reason),
         )
     };
     classes.map(object).collect()

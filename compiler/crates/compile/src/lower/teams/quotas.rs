@@ -76,11 +76,11 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         "metadata": {"name": NAME, "namespace": team.namespaces[index].value, "labels": labels(team)},
         "spec": {"hard": hard},
     });
-    let why = "the team's quota, by the resource names that pods request";
-    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, why));
+    let reason = "the team's quota, by the resource names that pods request";
+    let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, reason));
     for (key, spans) in origins {
-        let why = "the team's quota of this resource, summed over all pools";
-        let origin = Origin::rule(spans, why);
+        let reason = "the team's quota of this resource, summed over all pools";
+        let origin = Origin::rule(spans, reason);
         object.node.set_origin(&["spec", "hard", &key], origin);
     }
     Some(object)
@@ -94,7 +94,7 @@ fn limits(
 ) -> BTreeMap<String, (u64, Vec<Span>)> {
     let resources = cluster.pools.iter().flat_map(|pool| {
         let resources = pool.advertised.expect_resolved().iter();
-        let resources = resources.map(|offer| format!("requests.{}", offer.resource));
+        let resources = resources.map(|resource| format!("requests.{}", resource.name));
         resources.chain(pool.classes.iter().map(DeviceClass::quota_resource))
     });
     // The driver's own DeviceClasses allocate GPUs of any pool.

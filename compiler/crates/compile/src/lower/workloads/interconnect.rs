@@ -30,7 +30,7 @@ pub(super) fn uses_interconnect(task: Task<'_>) -> bool {
 pub(super) fn interconnect_needs(
     cluster: &Cluster,
     task: Task<'_>,
-    ask: PodGpuRequest<'_>,
+    gpu_request: PodGpuRequest<'_>,
     pool: &Pool,
 ) -> InterconnectNeeds {
     let has_interconnect =
@@ -41,38 +41,38 @@ pub(super) fn interconnect_needs(
     let InterconnectSettings {
         env,
         huge_pages_mib,
-        additions: parts,
-    } = cluster.cloud.fabric_settings(pool);
-    let part = NodeFraction::new(ask, pool);
+        additions,
+    } = cluster.cloud.interconnect_settings(pool);
+    let fraction = NodeFraction::new(gpu_request, pool);
     let mut needs = InterconnectNeeds {
         env,
         huge_pages: (huge_pages_mib > 0).then(|| {
             // Whole pages of 2 MiB.
-            let mib = part.scale(huge_pages_mib / 2) * 2;
+            let mib = fraction.scale(huge_pages_mib / 2) * 2;
             format!("{mib}Mi")
         }),
-        capabilities: parts.capabilities.to_vec(),
-        additions: parts,
+        capabilities: additions.capabilities.to_vec(),
+        additions,
         ..InterconnectNeeds::default()
     };
     // RDMA devices access pinned memory. Source: NVIDIA Network Operator 26.4, deployment examples: test pods of shared
     // RDMA devices have `IPC_LOCK` (from memory).
-    let is_shared = |offer: &AdvertisedResource| offer.resource == RDMA_RESOURCE;
+    let is_shared = |resource: &AdvertisedResource| resource.name == RDMA_RESOURCE;
     // Pods with EFA do not need the capability: those of aws/aws-k8s-tester@7652d764
     // `test/cases/nvidia/manifests/mpi-job-nccl-test-multi-node.yaml` have none, read 2026-11-22.
     if pool.interconnect.iter().any(is_shared) {
         needs.capabilities.push("IPC_LOCK");
     }
-    for offer in &pool.interconnect {
+    for resource in &pool.interconnect {
         // One shared RDMA device gives access to all adapters; network interfaces are allocated one by one.
-        let count = if is_shared(offer) {
+        let count = if is_shared(resource) {
             1
         } else {
-            part.scale(offer.per_node)
+            fraction.scale(resource.per_node)
         };
         needs
             .resources
-            .insert(offer.resource.clone(), json!(count.to_string()));
+            .insert(resource.name.clone(), json!(count.to_string()));
     }
     needs
 }
@@ -84,10 +84,10 @@ struct NodeFraction {
 }
 
 impl NodeFraction {
-    fn new(ask: PodGpuRequest<'_>, pool: &Pool) -> Self {
-        let per_node = u64::from(ask.per_node(pool, false)).max(1);
+    fn new(gpu_request: PodGpuRequest<'_>, pool: &Pool) -> Self {
+        let per_node = u64::from(gpu_request.per_node(pool, false)).max(1);
         Self {
-            requested: u64::from(ask.count).min(per_node),
+            requested: u64::from(gpu_request.count).min(per_node),
             per_node,
         }
     }

@@ -109,12 +109,15 @@ pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
         let (kind, _, task) = *workload.tasks().first()?;
         let pools = allowed_pools(cluster, workload, task);
         let is_test = matches!(task, Task::CudaTest(_));
-        let ask = PodGpuRequest::for_task(task);
+        let gpu_request = PodGpuRequest::for_task(task);
         let mut requests: Vec<String> = Vec::new();
-        for pool in pools.iter().filter(|_| ask.is_some()) {
-            let class = ask?.device_class(pool).map(|class| class.name.clone());
-            let name = class.or_else(|| Some(ask?.device_request(pool, is_test)?.resource))?;
-            let request = format!("{name}: {}", ask?.count);
+        for pool in pools.iter().filter(|_| gpu_request.is_some()) {
+            let class = gpu_request?
+                .device_class(pool)
+                .map(|class| class.name.clone());
+            let name =
+                class.or_else(|| Some(gpu_request?.device_request(pool, is_test)?.resource))?;
+            let request = format!("{name}: {}", gpu_request?.count);
             if !requests.contains(&request) {
                 requests.push(request);
             }
@@ -125,7 +128,7 @@ pub(super) fn summaries(cluster: &Checked<'_>) -> Vec<WorkloadSummary> {
             team: team.map_or_else(String::new, |team| team.value.clone()),
             namespace: cluster.namespace_of(workload).to_owned(),
             kind: kind.to_owned(),
-            asks: requests,
+            gpu_requests: requests,
             pools: pools.iter().map(|pool| pool.name.value.clone()).collect(),
         })
     };
@@ -149,9 +152,9 @@ pub(super) fn namespaces(cluster: &Checked<'_>) -> Vec<(String, bool, Origin)> {
             None => found.push((name, is_privileged, vec![workload.span])),
         }
     }
-    let why = "workloads run there, and their pods require this Pod Security Standard";
+    let reason = "workloads run there, and their pods require this Pod Security Standard";
     (found.into_iter())
-        .map(|(name, privileged, spans)| (name, privileged, Origin::rule(spans, why)))
+        .map(|(name, privileged, spans)| (name, privileged, Origin::rule(spans, reason)))
         .collect()
 }
 
@@ -197,15 +200,15 @@ impl<'c> WorkloadContext<'c> {
             let placement = origins::placement_spans(pool);
             placement.into_iter().chain(origins::serving_spans(pool))
         });
-        let fabric = (self.pools.iter().flat_map(|pool| &pool.interconnect))
+        let interconnect = (self.pools.iter().flat_map(|pool| &pool.interconnect))
             .flat_map(|advertised| advertised.origin.inputs().iter().copied());
         let gpudirect = (self.pools.iter())
             .filter_map(|pool| Some(pool.settings.network.gpudirect.as_ref()?.span));
         let mut inputs = vec![self.workload.span];
-        inputs.extend(team.chain(pools).chain(fabric).chain(gpudirect));
+        inputs.extend(team.chain(pools).chain(interconnect).chain(gpudirect));
         inputs.push(self.cluster.config.queueing.span);
-        let why = "the workload's pool, GPUs and team determine where it runs";
-        Object::new(component, object, Origin::rule(inputs, why))
+        let reason = "the workload's pool, GPUs and team determine where it runs";
+        Object::new(component, object, Origin::rule(inputs, reason))
     }
 }
 

@@ -16,14 +16,15 @@ pub(super) fn apply(workload: &Workload, object: &mut Object) {
     if !workload.pod_patch.value.is_empty() {
         let patch = Node::from_fragment(&workload.pod_patch);
         for spec in pod_specs_mut(&mut object.node) {
-            let whole = std::mem::replace(spec, Node::from_json(serde_json::Value::Null));
-            *spec = merge_patch(whole, &patch);
+            let original = std::mem::replace(spec, Node::from_json(serde_json::Value::Null));
+            *spec = merge_patch(original, &patch);
         }
     }
     if !workload.patch.value.is_empty() && is_main_kind(&object.identity.kind) {
-        let whole = std::mem::replace(&mut object.node, Node::from_json(serde_json::Value::Null));
+        let original =
+            std::mem::replace(&mut object.node, Node::from_json(serde_json::Value::Null));
         let patch = Node::from_fragment(&workload.patch);
-        object.node = merge_patch(whole, &patch);
+        object.node = merge_patch(original, &patch);
         if object.identity.kind == "Deployment" {
             drop_rolling_update(&mut object.node, &patch);
         }
@@ -99,22 +100,22 @@ fn merge_patch(ours: Node, theirs: &Node) -> Node {
 
 fn merge_mappings(mut below: Vec<Entry>, above: &[Entry]) -> Vec<Entry> {
     for entry in above {
-        let place = below.iter().position(|ours| ours.key == entry.key);
+        let position = below.iter().position(|ours| ours.key == entry.key);
         if is_null(&entry.value) {
-            if let Some(place) = place {
-                below.remove(place);
+            if let Some(position) = position {
+                below.remove(position);
             }
             continue;
         }
-        match place {
-            Some(place) => {
-                let ours = below.remove(place);
+        match position {
+            Some(position) => {
+                let ours = below.remove(position);
                 let value = merge_patch(ours.value, &entry.value);
                 let entry = Entry {
                     value,
                     ..entry.clone()
                 };
-                below.insert(place, entry);
+                below.insert(position, entry);
             }
             None => below.push(entry.clone()),
         }
@@ -129,9 +130,9 @@ fn merge_sequences(mut below: Vec<Node>, above: &[Node], key: &str) -> Vec<Node>
             ours.map(|it| serde_json::json!(it)) == theirs.map(|it| serde_json::json!(it))
         };
         match below.iter().position(has_same_key) {
-            Some(place) => {
-                let ours = below.remove(place);
-                below.insert(place, merge_patch(ours, item));
+            Some(position) => {
+                let ours = below.remove(position);
+                below.insert(position, merge_patch(ours, item));
             }
             None => below.push(item.clone()),
         }

@@ -86,10 +86,10 @@ fn pod_spec(
     pools: &[&Pool],
     needs: &InterconnectNeeds,
 ) -> Value {
-    let parts = &needs.additions;
+    let additions = &needs.additions;
     let mut volumes = volumes::pod_volumes(work, pods);
-    volumes.volumes.extend(parts.volumes.iter().cloned());
-    volumes.mounts.extend(parts.mounts.iter().cloned());
+    volumes.volumes.extend(additions.volumes.iter().cloned());
+    volumes.mounts.extend(additions.mounts.iter().cloned());
     let mut container = json!({
         "name": role.container,
         "image": pods.image.value,
@@ -116,7 +116,7 @@ fn pod_spec(
         "imagePullSecrets": pods.image_pull_secrets.iter()
             .map(|name| json!({"name": name.value})).collect::<Vec<_>>(),
         "securityContext": pod_security(work, pods),
-        "initContainers": parts.sidecars,
+        "initContainers": additions.sidecars,
         "containers": [without_empty_fields(container)],
         "volumes": volumes.volumes,
     });
@@ -190,14 +190,19 @@ fn pod_claim(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Option<(String, &'s
 
 /// The ResourceClaims, or their templates, of a workload's pods.
 pub(super) fn claim_objects(work: &WorkloadContext<'_>) -> Vec<Object> {
-    let Some(ask) = work.gpu_request else {
+    let Some(gpu_request) = work.gpu_request else {
         return Vec::new();
     };
     let claimed = work.pools.iter().filter_map(|pool| {
-        let class = ask.device_class(pool)?;
+        let class = gpu_request.device_class(pool)?;
         let name = work.cluster.claim_name(work.workload, pool);
-        let mut claim =
-            claims::resource_claim(&name, Some(work.namespace()), pool, class, ask.count);
+        let mut claim = claims::resource_claim(
+            &name,
+            Some(work.namespace()),
+            pool,
+            class,
+            gpu_request.count,
+        );
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))
     });
@@ -231,10 +236,15 @@ pub(super) fn resources(
 /// The GPUs, MIG devices or replicas that a device plugin allocates.
 pub(super) fn device_resources(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Map<String, Value> {
     let is_test = matches!(work.task, Task::CudaTest(_));
-    let devices = pools.first().zip(work.gpu_request).and_then(|(pool, ask)| {
-        let claimed = ask.device_class(pool).is_some();
-        ask.device_request(pool, is_test).filter(|_| !claimed)
-    });
+    let devices = pools
+        .first()
+        .zip(work.gpu_request)
+        .and_then(|(pool, gpu_request)| {
+            let claimed = gpu_request.device_class(pool).is_some();
+            gpu_request
+                .device_request(pool, is_test)
+                .filter(|_| !claimed)
+        });
     (devices.into_iter())
         .map(|devices| (devices.resource, json!(devices.count.to_string())))
         .collect()
@@ -244,15 +254,17 @@ fn combined_needs(work: &WorkloadContext<'_>, pools: &[&Pool]) -> InterconnectNe
     let needs = pools
         .first()
         .zip(work.gpu_request)
-        .map(|(pool, ask)| interconnect::interconnect_needs(work.cluster, work.task, ask, pool));
+        .map(|(pool, gpu_request)| {
+            interconnect::interconnect_needs(work.cluster, work.task, gpu_request, pool)
+        });
     needs.unwrap_or_default()
 }
 
 /// The environment variables: gpuc's, overridden by the user's.
 fn env(pods: &Pods<'_>, role: PodRole<'_>, needs: &InterconnectNeeds) -> Vec<Value> {
     let mut all: BTreeMap<&str, Value> = BTreeMap::new();
-    let fabric = needs.env.iter();
-    all.extend(fabric.map(|(name, value)| (*name, json!({"name": name, "value": value}))));
+    let interconnect = needs.env.iter();
+    all.extend(interconnect.map(|(name, value)| (*name, json!({"name": name, "value": value}))));
     for value in role.env {
         if let Some(name) = value["name"].as_str() {
             all.insert(name, value.clone());

@@ -41,7 +41,9 @@ fn shared_memory(work: &WorkloadContext<'_>, pods: &Pods<'_>) -> Option<Value> {
         Some(size) if size.thousandths() == Some(0) => None,
         Some(size) => Some(json!({"medium": "Memory", "sizeLimit": size.value.0})),
         None => {
-            let has_many_gpus = work.gpu_request.is_some_and(|ask| ask.count > 1);
+            let has_many_gpus = work
+                .gpu_request
+                .is_some_and(|gpu_request| gpu_request.count > 1);
             let is_needed = has_many_gpus || work.task.nodes().is_some();
             is_needed.then(|| json!({"medium": "Memory"}))
         }

@@ -61,7 +61,7 @@ pub(super) fn edited_selections(sides: &ClusterSides<'_>) -> Vec<Edit> {
 pub(super) fn attribute_causes(
     sides: &ClusterSides<'_>,
     edits: &[Edit],
-    parts: (&Entities, &Entities),
+    entities: (&Entities, &Entities),
     found: &[Delta],
 ) -> Vec<Vec<usize>> {
     if edits.len() <= 1 || found.is_empty() {
@@ -75,7 +75,7 @@ pub(super) fn attribute_causes(
         found,
         keys: found.iter().map(|delta| &delta.key).collect(),
     };
-    let (before, after) = parts;
+    let (before, after) = entities;
     if edits.len() > MAX_EDITS_TRIED_ALONE {
         let tried = bisect::candidate_causes(edits.len(), found.len(), |tried| {
             let alone = trials.differences_present(before, tried);
@@ -172,12 +172,12 @@ impl TrialCompilations<'_> {
         let tried =
             Entities::from_compilation_filtered(&compilation, &|key| self.keys.contains(key))?;
         let differs = |delta: &Delta| {
-            let sides = [state, &tried].map(|parts| parts.by_key.get(&delta.key));
+            let sides = [state, &tried].map(|entities| entities.by_key.get(&delta.key));
             match (&delta.path, sides) {
                 (None, [old, new]) => old.is_some() != new.is_some(),
                 (Some(path), [Some(old), Some(new)]) => {
-                    let value = |part: &super::entities::Entity| {
-                        part.fields.get(path).map(|leaf| leaf.value.clone())
+                    let value = |entity: &super::entities::Entity| {
+                        entity.fields.get(path).map(|leaf| leaf.value.clone())
                     };
                     value(old) != value(new)
                 }

@@ -3,13 +3,14 @@
 use super::super::changes::Delta;
 use super::super::entities::{Entities, Entity};
 use super::super::impact::Impact;
-use super::{Classification, DiffContext};
+use super::classification::Classification;
+use super::context::DiffContext;
 
 /// Verdict for a pool whose number of nodes changes.
 pub(super) fn classify_node_count(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
     let impact = resize_impact(delta);
-    let is_by_script = setting.entity(&delta.key).is_some_and(|part: &Entity| {
-        part.node_provisioner.is_none() && !part.field_kinds.is_empty()
+    let is_by_script = setting.entity(&delta.key).is_some_and(|entity: &Entity| {
+        entity.node_provisioner.is_none() && !entity.field_kinds.is_empty()
     });
     let size = |value: &Option<serde_json::Value>, key: &str| value.as_ref()?.get(key)?.as_u64();
     let most = [&delta.from, &delta.to].map(|value| size(value, "max"));
@@ -47,7 +48,7 @@ impl DiffContext<'_> {
 pub(super) fn removes_locations(delta: &Delta) -> bool {
     match (&delta.from, &delta.to) {
         (Some(serde_json::Value::Array(from)), Some(serde_json::Value::Array(to))) => {
-            from.iter().any(|place| !to.contains(place))
+            from.iter().any(|location| !to.contains(location))
         }
         _ => false,
     }
@@ -58,8 +59,8 @@ pub(super) fn capacity_impact<'n>(
     setting: &DiffContext<'_>,
     names: impl IntoIterator<Item = &'n str>,
 ) -> Option<Impact> {
-    let sizes = |parts: &Entities, name: &str| {
-        let mut pools = parts.summary.pools.iter();
+    let sizes = |entities: &Entities, name: &str| {
+        let mut pools = entities.summary.pools.iter();
         let pool = pools.find(|pool| pool.name == name)?;
         let nodes = [pool.min_nodes, pool.max_nodes].map(u64::from);
         Some([nodes, [pool.min_gpus, pool.max_gpus]].concat())

@@ -9,7 +9,9 @@ use gpuc_model::plan::Chart;
 
 use super::super::changes::{Delta, EntityChange};
 use super::super::impact::Impact;
-use super::{Classification, DiffContext, persistent_data};
+use super::classification::Classification;
+use super::context::DiffContext;
+use super::persistent_data;
 
 /// The impact of values below a key.
 type ValueImpact = (&'static str, Impact);
@@ -19,12 +21,12 @@ type ValueImpact = (&'static str, Impact);
 /// The templates show which component reads a key: the charts at the versions that [`gpuc_compile::charts`] pins,
 /// their values as kept for tests (read 2026-11-22).
 static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
-    (&EFA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
+    (&EFA_DEVICE_PLUGIN, Impact::DevicePluginRestarted, &[]),
     (&CLUSTER_AUTOSCALER, Impact::ServiceRestarted, &[]),
     (&DCGM_EXPORTER, Impact::ServiceRestarted, &[]),
     (
         &DRA_DRIVER_NVIDIA_GPU,
-        Impact::PluginRestarted,
+        Impact::DevicePluginRestarted,
         &[("controller", Impact::ServiceRestarted)],
     ),
     (
@@ -33,12 +35,12 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
         &[
             ("driver", Impact::DriverRestarted),
             ("toolkit", Impact::DriverRestarted),
-            ("devicePlugin", Impact::PluginRestarted),
-            ("cdi", Impact::PluginRestarted),
+            ("devicePlugin", Impact::DevicePluginRestarted),
+            ("cdi", Impact::DevicePluginRestarted),
             ("daemonsets", Impact::DriverRestarted),
-            ("mig", Impact::PluginRestarted),
-            ("migManager", Impact::PluginRestarted),
-            ("migManager.config", Impact::SlicesRecut),
+            ("mig", Impact::DevicePluginRestarted),
+            ("migManager", Impact::DevicePluginRestarted),
+            ("migManager.config", Impact::MigReconfigured),
         ],
     ),
     (&JOBSET, Impact::ServiceRestarted, &[]),
@@ -52,8 +54,8 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
         &KUBE_PROMETHEUS_STACK,
         Impact::ServiceRestarted,
         &[
-            ("defaultRules", Impact::WatchedDifferently),
-            ("additionalPrometheusRulesMap", Impact::WatchedDifferently),
+            ("defaultRules", Impact::MonitoringChanged),
+            ("additionalPrometheusRulesMap", Impact::MonitoringChanged),
         ],
     ),
     (&KUBEFLOW_TRAINER, Impact::ServiceRestarted, &[]),
@@ -61,11 +63,11 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
     (&LWS, Impact::ServiceRestarted, &[]),
     (&NETWORK_OPERATOR, Impact::ServiceRestarted, &[]),
     (&NODE_FEATURE_DISCOVERY, Impact::ServiceRestarted, &[]),
-    (&NVIDIA_DEVICE_PLUGIN, Impact::PluginRestarted, &[]),
+    (&NVIDIA_DEVICE_PLUGIN, Impact::DevicePluginRestarted, &[]),
 ];
 
 pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
-    let chart = setting.entity(&delta.key).and_then(|part| part.chart);
+    let chart = setting.entity(&delta.key).and_then(|entity| entity.chart);
     let row = CHARTS
         .iter()
         .find(|row| chart.is_some_and(|chart| chart.name == row.0.name));
@@ -100,10 +102,10 @@ pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classificati
             Classification::with_reason(impact.unwrap_or(usual), "its components are removed")
         }
         (EntityChange::Modified, Some(path))
-            if let Some(verdict) =
+            if let Some(classification) =
                 chart.and_then(|chart| persistent_data::classify_metrics(chart, path, delta)) =>
         {
-            verdict
+            classification
         }
         (EntityChange::Modified, Some("chart version")) => {
             let impact = rows.iter().map(|row| row.1).chain([usual]).min();

@@ -3,11 +3,12 @@
 use super::super::changes::{Delta, EntityChange};
 use super::super::impact::Impact;
 use super::super::location::{READ_ONLY_VERSION, same_cluster_condition};
-use super::{Classification, DiffContext};
+use super::classification::Classification;
+use super::context::DiffContext;
 
 pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
     let path = delta.path.as_deref().unwrap_or_default();
-    let sides = [setting.before, setting.after].map(|parts| parts.conditions.contains(path));
+    let sides = [setting.before, setting.after].map(|entities| entities.conditions.contains(path));
     match delta.entity_change() {
         EntityChange::Added => Classification::without_reason(Impact::Added),
         EntityChange::Removed => Classification::with_reason(

@@ -1,22 +1,26 @@
 //! Impact of a change after which the input describes another cluster.
 
 use super::super::changes::{Delta, EntityChange};
-use super::super::entities::EntityKey;
+use super::super::entities::{Entities, EntityKey};
 use super::super::impact::Impact;
-use super::super::location::READ_ONLY_VERSION;
-use super::{CLUSTER_SCRIPT, Classification, DiffContext};
+use super::super::location::{CLUSTER_SCRIPT, READ_ONLY_VERSION};
+use super::classification::Classification;
+use super::context::DiffContext;
 
 impl DiffContext<'_> {
     /// Whether the input describes another cluster: another name in the cloud, or another location.
     pub(in crate::diff) fn is_other_cluster(&self) -> bool {
         let [Some(old), Some(new)] =
-            [self.before, self.after].map(|parts| parts.by_key.get(&EntityKey::Location))
+            [self.before, self.after].map(|entities| entities.by_key.get(&EntityKey::Location))
         else {
             return false;
         };
         let is_condition = |path: &String| {
             let sides = [self.before, self.after];
-            path == READ_ONLY_VERSION || sides.iter().any(|parts| parts.conditions.contains(path))
+            path == READ_ONLY_VERSION
+                || sides
+                    .iter()
+                    .any(|entities| entities.conditions.contains(path))
         };
         old.fields.iter().any(|(path, leaf)| {
             let now = new.fields.get(path);
@@ -26,8 +30,8 @@ impl DiffContext<'_> {
 
     /// Whether both sides describe the same cluster, independent of who manages it.
     pub(super) fn is_same_cluster(&self) -> bool {
-        let [old, new] =
-            [self.before, self.after].map(|parts| parts.by_key.contains_key(&EntityKey::Location));
+        let [old, new] = [self.before, self.after]
+            .map(|entities| entities.by_key.contains_key(&EntityKey::Location));
         old && new
             && !self.is_other_cluster()
             && !(is_created_by_gpuc(self.before) && is_created_by_gpuc(self.after))
@@ -35,9 +39,9 @@ impl DiffContext<'_> {
 }
 
 /// Whether gpuc creates the cluster itself.
-pub(in crate::diff) fn is_created_by_gpuc(parts: &super::Entities) -> bool {
-    let mut all = parts.by_key.values();
-    all.any(|part| part.component == CLUSTER_SCRIPT)
+pub(in crate::diff) fn is_created_by_gpuc(entities: &Entities) -> bool {
+    let mut all = entities.by_key.values();
+    all.any(|entity| entity.component == CLUSTER_SCRIPT)
 }
 
 /// Overrides the classification of a change that applies to another cluster.
@@ -55,12 +59,12 @@ pub(super) fn classify_other_cluster(
         classification.impact,
         Impact::Replaced
             | Impact::NodesRecreated
-            | Impact::SlicesRecut
+            | Impact::MigReconfigured
             | Impact::DriverRestarted
             | Impact::WorkloadRestarted
-            | Impact::PluginRestarted
+            | Impact::DevicePluginRestarted
             | Impact::ServiceRestarted
-            | Impact::WatchedDifferently
+            | Impact::MonitoringChanged
     );
     if !(is_sync || is_within && disturbs) || !setting.is_other_cluster() {
         return None;
@@ -88,8 +92,8 @@ pub(super) fn classify_renamed_cluster(
         .after
         .by_key
         .iter()
-        .filter_map(|(key, part)| match key {
-            EntityKey::Resource(of, new) if *of == kind && part.component == CLUSTER_SCRIPT => {
+        .filter_map(|(key, entity)| match key {
+            EntityKey::Resource(of, new) if *of == kind && entity.component == CLUSTER_SCRIPT => {
                 Some(new)
             }
             _ => None,

@@ -2,7 +2,8 @@
 
 use super::super::entities::EntityKey;
 use super::super::impact::Impact;
-use super::{Classification, DiffContext};
+use super::classification::Classification;
+use super::context::DiffContext;
 
 /// A host that moved to another pool.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +59,11 @@ pub(super) fn classify_removed_pool(
 ) -> Result<String, Classification> {
     let mut moved = setting.moved_hosts();
     moved.retain(|it| it.from == name);
-    let Some(part) = setting.before.by_key.get(&EntityKey::Pool(name.to_owned())) else {
+    let Some(entity) = setting.before.by_key.get(&EntityKey::Pool(name.to_owned())) else {
         return Ok(String::new());
     };
     let words = list_by_pool(&moved, |it| &it.to, "move to");
-    if moved.is_empty() || moved.len() < part.members.len() {
+    if moved.is_empty() || moved.len() < entity.members.len() {
         return Ok(words);
     }
     Err(Classification::with_reason(
@@ -79,7 +80,7 @@ pub(super) fn classify_added_pool(
 ) -> Option<Classification> {
     let mut moved = setting.moved_hosts();
     moved.retain(|it| it.to == name);
-    let part = setting
+    let entity = setting
         .after
         .by_key
         .get(&EntityKey::Pool(name.to_owned()))?;
@@ -87,7 +88,7 @@ pub(super) fn classify_added_pool(
     if moved.is_empty() {
         return None;
     }
-    Some(if moved.len() == part.members.len() {
+    Some(if moved.len() == entity.members.len() {
         Classification::with_reason(Impact::Added, format!("{holds}, none of them new: {words}"))
     } else {
         Classification::with_reason(

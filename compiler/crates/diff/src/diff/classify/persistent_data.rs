@@ -7,7 +7,8 @@ use gpuc_schema::config::Quantity;
 use super::super::changes::Delta;
 use super::super::entities::Entity;
 use super::super::impact::Impact;
-use super::{Classification, DiffContext};
+use super::classification::Classification;
+use super::context::DiffContext;
 
 /// The chart value with the retention of metrics.
 const RETENTION: &str = "values.prometheus.prometheusSpec.retention";

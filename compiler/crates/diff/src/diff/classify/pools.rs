@@ -4,21 +4,24 @@ use gpuc_model::plan::{ADVERTISED_BY_DRA, PoolSummary};
 use serde_json::Value as Json;
 
 use super::super::changes::{Delta, EntityChange};
-use super::super::entities::{self, EntityKey};
+use super::super::entities::{self, Entities, Entity, EntityKey};
 use super::super::impact::Impact;
-use super::{Classification, DiffContext, capacity, classify_field, hosts};
+use super::classification::Classification;
+use super::context::DiffContext;
+use super::resource::classify_field;
+use super::{capacity, hosts};
 
 pub(super) fn classify(setting: &DiffContext<'_>, name: &str, delta: &Delta) -> Classification {
-    let pool = |parts: &'_ super::Entities| {
-        let mut pools = parts.summary.pools.iter();
+    let pool = |state: &'_ Entities| {
+        let mut pools = state.summary.pools.iter();
         pools.find(|pool| pool.name == name).cloned()
     };
     let (before, after) = (pool(setting.before), pool(setting.after));
     match delta.entity_change() {
         EntityChange::Added => {
-            let held = after.as_ref().map(size_text).unwrap_or_default();
-            hosts::classify_added_pool(setting, name, &held).unwrap_or_else(|| {
-                Classification::with_reason(Impact::CapacityGained, format!("a new pool of {held}"))
+            let size = after.as_ref().map(size_text).unwrap_or_default();
+            hosts::classify_added_pool(setting, name, &size).unwrap_or_else(|| {
+                Classification::with_reason(Impact::CapacityGained, format!("a new pool of {size}"))
             })
         }
         EntityChange::Removed => classify_removed(setting, name, before.as_ref()),
@@ -35,38 +38,38 @@ fn classify_removed(
     name: &str,
     pool: Option<&PoolSummary>,
 ) -> Classification {
-    let held = pool.map(size_text).unwrap_or_default();
-    let maker = setting.entity(&EntityKey::Pool(name.to_owned()));
-    let maker = maker.and_then(|part| part.node_provisioner);
-    let part = setting.before.by_key.get(&EntityKey::Pool(name.to_owned()));
+    let size = pool.map(size_text).unwrap_or_default();
+    let provisioner = setting.entity(&EntityKey::Pool(name.to_owned()));
+    let provisioner = provisioner.and_then(|entity| entity.node_provisioner);
+    let entity = setting.before.by_key.get(&EntityKey::Pool(name.to_owned()));
     // gpuc neither creates nor configures its nodes.
-    if part.is_some_and(|part| part.members.is_empty() && part.node_provisioner.is_none()) {
+    if entity.is_some_and(|entity| entity.members.is_empty() && entity.node_provisioner.is_none()) {
         return Classification::with_reason(
             Impact::Nothing,
-            format!("{held} that gpuc did not create: they stay as they are"),
+            format!("{size} that gpuc did not create: they stay as they are"),
         );
     }
-    let held = match hosts::classify_removed_pool(setting, name) {
+    let size = match hosts::classify_removed_pool(setting, name) {
         Err(moved) => return moved,
-        Ok(words) if words.is_empty() => held,
-        Ok(words) => format!("{held}: {words}"),
+        Ok(words) if words.is_empty() => size,
+        Ok(words) => format!("{size}: {words}"),
     };
-    let (stay, source) = match maker {
-        Some(maker) if setting.prunes_removed => (
+    let (stay, source) = match provisioner {
+        Some(provisioner) if setting.prunes_removed => (
             format!(
                 "{} drains and deletes its nodes as soon as {} has pruned its objects",
-                maker.name, setting.before.controller
+                provisioner.name, setting.before.controller
             ),
-            Some(maker.source),
+            Some(provisioner.source),
         ),
-        Some(maker) => (
+        Some(provisioner) => (
             format!(
                 "{}, and {} keeps creating nodes for it until `kubectl delete {}`",
                 setting.retention_reason(),
-                maker.name,
-                maker.kinds.first().map_or("", |(_, typed)| typed)
+                provisioner.name,
+                provisioner.kinds.first().map_or("", |(_, typed)| typed)
             ),
-            Some(maker.source),
+            Some(provisioner.source),
         ),
         None if setting.before.has_user_hosts => (
             "no script configures its hosts any more: they keep running pods until you drain them and remove gpuc's \
@@ -80,17 +83,20 @@ fn classify_removed(
             None,
         ),
     };
-    let verdict = match renamed_to(setting, name) {
+    let classification = match renamed_to(setting, name) {
         Some(successor) => Classification::with_reason(
             Impact::Replaced,
             format!(
                 "renamed to `{successor}`, but a pool cannot be renamed in place: `{successor}` is created; for \
-                 `{name}` ({held}): {stay}"
+                 `{name}` ({size}): {stay}"
             ),
         ),
-        None => Classification::with_reason(Impact::Deleted, format!("{held}; {stay}")),
+        None => Classification::with_reason(Impact::Deleted, format!("{size}; {stay}")),
     };
-    Classification { source, ..verdict }
+    Classification {
+        source,
+        ..classification
+    }
 }
 
 /// Verdict for a pool that gets another node provisioner.
@@ -107,27 +113,27 @@ fn classify_new_provisioner(setting: &DiffContext<'_>, delta: &Delta) -> Option<
         return None;
     }
     match (old.node_provisioner, new.node_provisioner) {
-        (None, Some(maker)) => Some(Classification::with_reason(
+        (None, Some(provisioner)) => Some(Classification::with_reason(
             Impact::Replaced,
             format!(
                 "{} now creates its nodes when pods are pending; the nodes that the scripts created stay {} until you \
                  drain and delete them",
-                maker.name,
+                provisioner.name,
                 setting.retention_place()
             ),
         )),
-        (Some(maker), None) => Some(Classification::with_source(
+        (Some(provisioner), None) => Some(Classification::with_source(
             Impact::Replaced,
             format!(
                 "the scripts now create its nodes; the nodes that {} created are deleted {}",
-                maker.name,
+                provisioner.name,
                 if setting.prunes_removed {
                     "when its objects are pruned"
                 } else {
                     "when you delete its objects"
                 }
             ),
-            maker.source,
+            provisioner.source,
         )),
         _ => None,
     }
@@ -173,8 +179,8 @@ fn classify_host(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classificat
 /// Verdict for nodes that upgrade automatically.
 fn classify_auto_upgrade(setting: &DiffContext<'_>, delta: &Delta) -> Option<Classification> {
     let path = delta.path.as_deref()?;
-    let of = |parts: &'_ super::Entities| {
-        parts
+    let of = |state: &'_ Entities| {
+        state
             .by_key
             .get(&delta.key)?
             .auto_upgrades
@@ -191,7 +197,7 @@ fn classify_auto_upgrade(setting: &DiffContext<'_>, delta: &Delta) -> Option<Cla
 
 /// The only new pool that equals a removed one: then the pool was renamed.
 fn renamed_to(setting: &DiffContext<'_>, name: &str) -> Option<String> {
-    let like = |part: &super::Entity| {
+    let facts_of = |entity: &Entity| {
         let facts = [
             entities::NODES,
             entities::MACHINE,
@@ -199,24 +205,24 @@ fn renamed_to(setting: &DiffContext<'_>, name: &str) -> Option<String> {
             entities::SHARING,
             entities::MIG_LAYOUT,
         ];
-        let value = |fact: &str| part.fields.get(fact).map(|leaf| leaf.value.clone());
+        let value = |fact: &str| entity.fields.get(fact).map(|leaf| leaf.value.clone());
         facts.map(value)
     };
     let key = EntityKey::Pool(name.to_owned());
-    let gone = like(setting.before.by_key.get(&key)?);
+    let removed_facts = facts_of(setting.before.by_key.get(&key)?);
     let new = setting
         .after
         .by_key
         .iter()
-        .filter_map(|(key, part)| match key {
-            EntityKey::Pool(new) if !setting.before.by_key.contains_key(key) => Some((new, part)),
+        .filter_map(|(key, entity)| match key {
+            EntityKey::Pool(new) if !setting.before.by_key.contains_key(key) => Some((new, entity)),
             _ => None,
         });
-    let mut alike = new
-        .filter(|(_, part)| like(part) == gone)
+    let mut matching_pools = new
+        .filter(|(_, entity)| facts_of(entity) == removed_facts)
         .map(|(new, _)| new.clone());
-    let first = alike.next()?;
-    alike.next().is_none().then_some(first)
+    let first = matching_pools.next()?;
+    matching_pools.next().is_none().then_some(first)
 }
 
 /// Describes a pool's size: `2-8 nodes with 16-64 GPUs`.
@@ -244,23 +250,24 @@ pub(super) fn format_range(min: u64, max: u64) -> String {
 /// Verdict for a cloud-independent fact of a pool.
 fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
     let path = delta.path.as_deref().unwrap_or_default();
-    let part = setting.entity(&delta.key);
+    let entity = setting.entity(&delta.key);
     // If a script creates the nodes, the cloud's table decides about a change of the machine.
-    let is_made = part.is_some_and(|part| !part.field_kinds.is_empty());
+    let is_scripted = entity.is_some_and(|entity| !entity.field_kinds.is_empty());
     // Nodes that gpuc did not create, and only reads.
-    let is_theirs = setting.after.by_key.get(&delta.key);
-    let is_theirs = is_theirs.is_some_and(|part| part.fields.contains_key(entities::SELECTOR));
+    let is_existing = setting.after.by_key.get(&delta.key);
+    let is_existing =
+        is_existing.is_some_and(|entity| entity.fields.contains_key(entities::SELECTOR));
     let mut pools = setting.after.summary.pools.iter();
     let has_gpus = pools.any(|pool| pool.name == delta.key.name() && !pool.gpus.is_empty());
     match path {
         entities::NODES => capacity::classify_node_count(setting, delta),
         entities::SELECTOR => Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "nodes that it no longer selects lose their device plugin and stop advertising GPUs; running pods are \
              unaffected",
         ),
-        entities::TAINTS if is_theirs => classify_external_taints(delta),
-        entities::MACHINE | entities::GPUS if is_made => {
+        entities::TAINTS if is_existing => classify_external_taints(delta),
+        entities::MACHINE | entities::GPUS if is_scripted => {
             Classification::with_reason(Impact::Nothing, "derived from the machine type")
         }
         entities::MACHINE => Classification::with_reason(
@@ -268,12 +275,12 @@ fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
             "nodes that differ from the pool are drained and replaced one by one",
         ),
         entities::GPUS => Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "the nodes have other GPUs than configured before",
         ),
         entities::SHARING | entities::MIG_LAYOUT if involves_mig(delta) => {
             Classification::with_reason(
-                Impact::SlicesRecut,
+                Impact::MigReconfigured,
                 "a GPU can only be repartitioned while nothing uses it: drain the node first",
             )
         }
@@ -286,13 +293,13 @@ fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
         }
         entities::SHARING if is_either_side(delta, |text| text == "exclusive") => {
             Classification::with_reason(
-                Impact::PluginRestarted,
+                Impact::DevicePluginRestarted,
                 "running containers keep their GPUs, and the same GPUs are allocated again under the new names or \
              replicas: drain the nodes first",
             )
         }
         entities::SHARING | entities::MIG_LAYOUT => Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "running containers keep their GPUs; new pods are scheduled by the new resources",
         ),
         entities::DRIVER => Classification::with_reason(
@@ -307,11 +314,11 @@ fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
             )
         }
         entities::PLUGIN => Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "another component advertises the GPUs; running pods keep them",
         ),
         _ if path.starts_with(entities::ADVERTISED) => Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "pods must request other resources",
         ),
         entities::TAINTS if has_evicting_taint(delta) => Classification::with_reason(
@@ -320,7 +327,7 @@ fn classify_fact(setting: &DiffContext<'_>, delta: &Delta) -> Classification {
         ),
         entities::TAINTS
             if has_gpus
-                && part.is_some_and(|part| part.node_provisioner.is_none())
+                && entity.is_some_and(|entity| entity.node_provisioner.is_none())
                 && conflicts_with_removed_taint(delta) =>
         {
             Classification::with_reason(
@@ -344,7 +351,7 @@ fn conflicts_with_removed_taint(delta: &Delta) -> bool {
         let list = list.into_iter().flatten().filter_map(Json::as_str);
         list.map(str::to_owned).collect::<Vec<String>>()
     });
-    let [gone, came] = [(0, 1), (1, 0)].map(|(one, other)| {
+    let [removed, added] = [(0, 1), (1, 0)].map(|(one, other)| {
         let alone = lists[one].iter().filter(|it| !lists[other].contains(it));
         alone
             .filter_map(|taint| {
@@ -354,7 +361,7 @@ fn conflicts_with_removed_taint(delta: &Delta) -> bool {
             })
             .collect::<Vec<(&str, &str)>>()
     });
-    gone.iter().any(|taint| came.contains(taint))
+    removed.iter().any(|taint| added.contains(taint))
 }
 
 /// Verdict for taints that gpuc neither sets nor removes.
@@ -365,7 +372,7 @@ fn classify_external_taints(delta: &Delta) -> Classification {
     });
     if before.iter().any(|taint| !after.contains(taint)) {
         return Classification::with_reason(
-            Impact::PluginRestarted,
+            Impact::DevicePluginRestarted,
             "gpuc's components no longer tolerate it, and no script removes it from these existing nodes: nodes that \
              still have it lose their device plugin",
         );
@@ -385,12 +392,12 @@ fn is_either_side(delta: &Delta, matches: impl Fn(&str) -> bool) -> bool {
 
 /// Whether MIG devices are involved, before or after.
 fn involves_mig(delta: &Delta) -> bool {
-    let cut = |value: &Option<Json>| match value {
+    let is_partitioned = |value: &Option<Json>| match value {
         Some(Json::String(text)) => text.starts_with("MIG"),
         Some(Json::Array(lines)) => !lines.is_empty(),
         _ => false,
     };
-    cut(&delta.from) || cut(&delta.to)
+    is_partitioned(&delta.from) || is_partitioned(&delta.to)
 }
 
 fn has_evicting_taint(delta: &Delta) -> bool {

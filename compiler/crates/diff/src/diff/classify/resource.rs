@@ -5,17 +5,20 @@ use gpuc_model::plan::{Change, FieldKind};
 use super::super::changes::{Delta, EntityChange};
 use super::super::entities::Entity;
 use super::super::impact::Impact;
+use super::super::location::CLUSTER_SCRIPT;
 use super::capacity::{capacity_impact, removes_locations, resize_impact};
+use super::classification::Classification;
+use super::cluster_replaced;
+use super::context::DiffContext;
 use super::versions::{classify_version, has_versions};
-use super::{CLUSTER_SCRIPT, Classification, DiffContext, cluster_replaced};
 
 pub(super) fn classify(
     setting: &DiffContext<'_>,
     (kind, name): (&str, &str),
     delta: &Delta,
 ) -> Classification {
-    let part = setting.entity(&delta.key);
-    let is_cluster = part.is_some_and(|part| part.component == CLUSTER_SCRIPT);
+    let entity = setting.entity(&delta.key);
+    let is_cluster = entity.is_some_and(|entity| entity.component == CLUSTER_SCRIPT);
     match delta.entity_change() {
         EntityChange::Added
             if is_cluster
@@ -39,7 +42,7 @@ pub(super) fn classify(
                 is_cluster.then(|| cluster_replaced::classify_renamed_cluster(setting, kind, name));
             renamed
                 .flatten()
-                .unwrap_or_else(|| classify_removed(setting, kind, part))
+                .unwrap_or_else(|| classify_removed(setting, kind, entity))
         }
         EntityChange::Modified => classify_field(setting, delta)
             .unwrap_or(Classification::without_reason(Impact::Nothing)),
@@ -49,12 +52,13 @@ pub(super) fn classify(
 fn classify_removed(
     setting: &DiffContext<'_>,
     kind: &str,
-    part: Option<&Entity>,
+    entity: Option<&Entity>,
 ) -> Classification {
-    let part = part.filter(|part| part.is_deleted_by_script || part.component == CLUSTER_SCRIPT);
-    match part {
-        Some(part)
-            if part.component == CLUSTER_SCRIPT
+    let entity =
+        entity.filter(|entity| entity.is_deleted_by_script || entity.component == CLUSTER_SCRIPT);
+    match entity {
+        Some(entity)
+            if entity.component == CLUSTER_SCRIPT
                 && !cluster_replaced::is_created_by_gpuc(setting.after) =>
         {
             Classification::with_reason(
@@ -65,7 +69,7 @@ fn classify_removed(
                 ),
             )
         }
-        Some(part) if part.is_deleted_by_script => Classification::with_reason(
+        Some(entity) if entity.is_deleted_by_script => Classification::with_reason(
             Impact::Nothing,
             format!("no script deletes the {kind}: it stays until you delete it"),
         ),
@@ -116,6 +120,6 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
 }
 
 /// Whether a script still manages a field.
-fn is_managed(part: &Entity, kind: &FieldKind) -> bool {
-    part.field_kinds.values().any(|field| *field == kind)
+fn is_managed(entity: &Entity, kind: &FieldKind) -> bool {
+    entity.field_kinds.values().any(|field| *field == kind)
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::super::changes::Delta;
 use super::super::impact::Impact;
-use super::Classification;
+use super::classification::Classification;
 
 /// The direction of a version change.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,31 +6,31 @@ use std::collections::BTreeMap;
 use gpuc_syntax::diag::render::{escape_data, escape_property, replace_control_chars};
 
 use super::super::report::{Cause, Change, Diff, Diffs};
-use super::{format_count, format_field, format_subject};
+use super::phrases::{format_count, format_field, format_subject};
 
 pub(super) fn render(diffs: &Diffs) -> String {
     let mut made: BTreeMap<(Option<&Cause>, &str), Vec<&Change>> = BTreeMap::new();
     for diff in &diffs.clusters {
         for change in diff.changes.iter().chain(&diff.upgrades) {
-            let places = change
+            let causes = change
                 .causes
                 .iter()
                 .filter(|cause| cause.file.is_some() && !cause.in_base);
-            let places: Vec<_> = places.map(Some).collect();
-            let places = if places.is_empty() {
+            let causes: Vec<_> = causes.map(Some).collect();
+            let causes = if causes.is_empty() {
                 vec![None]
             } else {
-                places
+                causes
             };
-            for place in places {
-                made.entry((place, &diff.cluster)).or_default().push(change);
+            for cause in causes {
+                made.entry((cause, &diff.cluster)).or_default().push(change);
             }
         }
     }
     let mut commands: Vec<_> = made.into_iter().collect();
     commands.sort_by_key(|(_, changes)| changes.iter().map(|change| change.impact).min());
     let commands = commands.iter();
-    let changed = commands.map(|((place, cluster), changes)| annotation(*place, cluster, changes));
+    let changed = commands.map(|((cause, cluster), changes)| annotation(*cause, cluster, changes));
     let unbuilt = diffs.clusters.iter().filter_map(unbuilt_annotation);
     changed.chain(unbuilt).collect()
 }
@@ -55,7 +55,7 @@ fn unbuilt_annotation(diff: &Diff) -> Option<String> {
 /// The maximum number of changes that an annotation lists.
 const MAX_CHANGES: usize = 10;
 
-fn annotation(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String {
+fn annotation(cause: Option<&Cause>, cluster: &str, changes: &[&Change]) -> String {
     let worst = changes[0].impact;
     let level = if worst.is_disruptive() {
         "warning"
@@ -67,7 +67,7 @@ fn annotation(place: Option<&Cause>, cluster: &str, changes: &[&Change]) -> Stri
         file: Some(file),
         line: Some(line),
         ..
-    }) = place
+    }) = cause
     {
         properties.push(format!("file={}", escape_property(file)));
         properties.push(format!("line={line}"));

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use gpuc_syntax::diag::render::{inline_code, replace_control_chars, table_cell};
 
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Diff, Diffs, Step};
-use super::{affected_nodes, format_cause, format_count, format_field, format_subject};
+use super::super::report::{Change, Diff, Diffs, Status, Step};
+use super::phrases::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The maximum length of the output in characters. A GitHub comment may have 65,536 characters, by the error message of
 /// its API: "Body is too long (maximum is 65536 characters)". GitLab allows a million.
@@ -68,8 +68,8 @@ fn render_cluster(diff: &Diff, room: usize) -> String {
     append_table(&mut text, &changes, room / 2);
     if !upgrades.is_empty() {
         text.push_str("\nNot caused by an edit of the input, but by:\n");
-        for because in &diff.upgraded {
-            text.push_str(&format!("- {}\n", table_cell(because)));
+        for reason in &diff.upgraded {
+            text.push_str(&format!("- {}\n", table_cell(reason)));
         }
         let room = room / 2 + room / 10;
         append_table(&mut text, &upgrades, room);
@@ -81,11 +81,11 @@ fn render_cluster(diff: &Diff, room: usize) -> String {
 }
 
 fn render_head(diff: &Diff) -> String {
-    let fate = match diff.fate {
-        ClusterFate::Added => " (new)".to_owned(),
-        ClusterFate::Removed => " (removed)".to_owned(),
-        ClusterFate::Kept => {
-            let formerly = diff.formerly.as_ref();
+    let status = match diff.status {
+        Status::Added => " (new)".to_owned(),
+        Status::Removed => " (removed)".to_owned(),
+        Status::Kept => {
+            let formerly = diff.former_name.as_ref();
             formerly.map_or_else(String::new, |name| {
                 format!(" (formerly {})", table_cell(name))
             })
@@ -94,7 +94,7 @@ fn render_head(diff: &Diff) -> String {
     let worst = diff
         .worst
         .map_or_else(|| diff.no_impact_heading(), Impact::description);
-    let mut text = format!("\n#### {}{fate}: {worst}\n", table_cell(&diff.cluster));
+    let mut text = format!("\n#### {}{status}: {worst}\n", table_cell(&diff.cluster));
     if let Some(words) = diff.moved_summary() {
         text.push_str(&format!("\n{}\n", table_cell(&words)));
     }
@@ -159,12 +159,12 @@ const MAX_FILES: usize = 10;
 const MAX_EDITS: usize = 3;
 
 fn render_row(change: &Change) -> String {
-    let mut what = format_subject(change, inline_code) + &affected_nodes(change);
+    let mut effect = format_subject(change, inline_code) + &affected_nodes(change);
     for difference in change.fields.iter().take(1) {
-        what.push_str(&format!("<br>{}", format_field(difference, inline_code)));
+        effect.push_str(&format!("<br>{}", format_field(difference, inline_code)));
     }
     if change.fields.len() > 1 {
-        what.push_str(&format!(
+        effect.push_str(&format!(
             " and {}",
             format_count(change.fields.len() - 1, "more field")
         ));
@@ -174,24 +174,24 @@ fn render_row(change: &Change) -> String {
         .iter()
         .take(MAX_EDITS)
         .map(|made| format_cause(made, inline_code));
-    let mut why: Vec<String> = causes.collect();
+    let mut causes_and_reasons: Vec<String> = causes.collect();
     if change.causes.len() > MAX_EDITS {
-        why.push(format!(
+        causes_and_reasons.push(format!(
             "and {}",
             format_count(change.causes.len() - MAX_EDITS, "more edit")
         ));
     }
-    if let Some(because) = &change.because {
-        why.push(table_cell(because));
+    if let Some(reason) = &change.reason {
+        causes_and_reasons.push(table_cell(reason));
     }
     format!(
-        "| {} | {what} | {} |\n",
+        "| {} | {effect} | {} |\n",
         impact_mark(change.impact),
-        why.join("<br>")
+        causes_and_reasons.join("<br>")
     )
 }
 
-/// The impact with a coloured mark.
+/// The impact with a colored mark.
 fn impact_mark(impact: Impact) -> String {
     let mark = match impact {
         _ if impact <= Impact::NodesRecreated => "🔴 ",
@@ -230,7 +230,7 @@ fn render_steps(diff: &Diff) -> String {
 }
 
 fn render_step(number: usize, step: &Step) -> String {
-    let mut text = format!("{number}. {}\n", table_cell(&step.what));
+    let mut text = format!("{number}. {}\n", table_cell(&step.instruction));
     if !step.commands.is_empty() {
         let commands: Vec<String> = step
             .commands
@@ -254,7 +254,14 @@ pub(super) fn render_plan(diffs: &Diffs) -> String {
     let mut used = text.chars().count();
     let differ: Vec<&Diff> = diffs.clusters.iter().filter(|it| !it.is_empty()).collect();
     for (number, diff) in differ.iter().enumerate() {
-        let head = format!("\n#### {}\n\n", table_cell(&diff.cluster));
+        let mut head = format!("\n#### {}\n\n", table_cell(&diff.cluster));
+        if !diff.rollout.is_empty() {
+            head += &format!(
+                "Run the commands in {}, with kubectl connected to this cluster. Run `gpuc build` in the current \
+                 folder.\n\n",
+                folder_code(diff)
+            );
+        }
         if used + head.chars().count() + OMISSION_RESERVE > MAX_LENGTH {
             text.push_str(&format!(
                 "\n{} omitted: `gpuc diff --plan` shows all of them.\n",
@@ -271,10 +278,19 @@ pub(super) fn render_plan(diffs: &Diffs) -> String {
     text
 }
 
+/// The folder of the cluster's tree, as code.
+fn folder_code(diff: &Diff) -> String {
+    if diff.folder.is_empty() {
+        diff.folder_text()
+    } else {
+        inline_code(&diff.folder)
+    }
+}
+
 /// The first steps in at most `room` characters, and the number of omitted ones.
 fn steps_within(diff: &Diff, room: usize) -> String {
     if diff.rollout.is_empty() {
-        return format!("In {}.\n", diff.no_order_text());
+        return format!("Needs no special steps. {}.\n", diff.no_order_text());
     }
     let (mut text, mut used) = (String::new(), 0);
     for (index, one) in diff.rollout.iter().enumerate() {

@@ -1,18 +1,18 @@
-//! Renders differences as text for a terminal, with the impact in its own column so that colour is not needed.
+//! Renders differences as text for a terminal, with the impact in its own column so that color is not needed.
 
 use std::fmt::Write;
 
 use gpuc_syntax::diag::render::replace_control_chars;
 
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Diff, Diffs};
-use super::{affected_nodes, format_cause, format_count, format_field, format_subject};
+use super::super::report::{Change, Diff, Diffs, Status};
+use super::phrases::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The number of fields of a change that are printed without `--all`.
 const MAX_FIELDS: usize = 5;
 
 /// The column in which the description of a change begins.
-const INDENT: usize = 23;
+const INDENT: usize = 26;
 
 pub(super) fn render(diffs: &Diffs, all: bool) -> String {
     let mut text = String::new();
@@ -40,10 +40,10 @@ pub(super) fn render(diffs: &Diffs, all: bool) -> String {
 }
 
 fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
-    let fate = match diff.fate {
-        ClusterFate::Added => "a new cluster".to_owned(),
-        ClusterFate::Removed => format!("removed since {}", replace_control_chars(base)),
-        ClusterFate::Kept => match &diff.formerly {
+    let status = match diff.status {
+        Status::Added => "a new cluster".to_owned(),
+        Status::Removed => format!("removed since {}", replace_control_chars(base)),
+        Status::Kept => match &diff.former_name {
             Some(name) => format!(
                 "formerly {} in {}",
                 replace_control_chars(name),
@@ -58,7 +58,7 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     append_line(
         text,
         format_args!(
-            "\x1b[1m{}\x1b[0m, {fate}: {worst}\n",
+            "\x1b[1m{}\x1b[0m, {status}: {worst}\n",
             replace_control_chars(&diff.cluster)
         ),
     );
@@ -87,10 +87,10 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     }
     if !diff.upgrades.is_empty() {
         text.push_str("\n  Not caused by an edit of the input, but by:\n");
-        for because in &diff.upgraded {
+        for reason in &diff.upgraded {
             append_line(
                 text,
-                format_args!("    {}\n", replace_control_chars(because)),
+                format_args!("    {}\n", replace_control_chars(reason)),
             );
         }
         text.push('\n');
@@ -190,8 +190,8 @@ fn append_change(text: &mut String, change: &Change, all: bool) {
             format_count(change.fields.len() - shown, "more field")
         ));
     }
-    if let Some(because) = &change.because {
-        line(&format!("\x1b[2m{}\x1b[0m", replace_control_chars(because)));
+    if let Some(reason) = &change.reason {
+        line(&format!("\x1b[2m{}\x1b[0m", replace_control_chars(reason)));
     }
     let shown = if all {
         change.causes.len()
@@ -233,15 +233,16 @@ pub(super) fn render_plan(diffs: &Diffs) -> String {
         if diff.rollout.is_empty() {
             append_line(
                 &mut text,
-                format_args!("{name}: {}\n", diff.no_order_text()),
+                format_args!("{name} needs no special steps. {}.\n", diff.no_order_text()),
             );
             continue;
         }
         append_line(
             &mut text,
             format_args!(
-                "\x1b[1m{name}\x1b[0m: run the commands from its directory in the tree, with kubectl connected to that \
-                 cluster; run `gpuc build` from the current directory\n"
+                "\x1b[1m{name}\x1b[0m: run the commands in {}, with kubectl connected to that cluster; run `gpuc \
+                 build` where you ran gpuc diff\n",
+                diff.folder_text()
             ),
         );
         for (number, step) in diff.rollout.iter().enumerate() {
@@ -250,7 +251,7 @@ pub(super) fn render_plan(diffs: &Diffs) -> String {
                 format_args!(
                     "\n  {}. {}\n",
                     number + 1,
-                    replace_control_chars(&step.what)
+                    replace_control_chars(&step.instruction)
                 ),
             );
             for command in &step.commands {

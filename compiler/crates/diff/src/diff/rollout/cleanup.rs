@@ -2,14 +2,14 @@
 
 use gpuc_syntax::shell;
 
-use super::super::classify::CLUSTER_SCRIPT;
 use super::super::entities::EntityKey;
-use super::super::report::{Change, ClusterFate, Step};
+use super::super::location::CLUSTER_SCRIPT;
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, pool_changes, remaining_pool_names, removed_pool_names};
+use super::phases::{Phase, Planned};
 use super::queues::{KEPT_IN_USE, KUEUE_KEEPS};
 use super::replacement::ReplacementStrategy;
-use super::{
-    Phase, Planned, Rollout, change_ids, pool_changes, remaining_pool_names, removed_pool_names,
-};
+use super::states::Rollout;
 
 /// The steps that remove old pools and their nodes: first of removed pools, then of replaced ones.
 pub(super) fn remove_old_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
@@ -51,7 +51,7 @@ pub(super) fn remove_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
             let remove = rollout
                 .removal_commands(|resource| resource.script == script && resource.name == *host);
             steps.push(Step {
-                what: format!(
+                instruction: format!(
                     "Host {host} is removed from pool {pool}: drain it, and remove gpuc's labels, taints and \
                      annotations. Then run `{kubectl} uncordon {node}` to use it for other pods, or `delete node` if \
                      it leaves the cluster"
@@ -68,7 +68,7 @@ pub(super) fn remove_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn delete_removed_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
     let mut removed: Vec<&Change> = (rollout.changes.iter())
         .filter(|change| {
-            change.fate == ClusterFate::Removed
+            change.status == Status::Removed
                 && change.kind != "pool"
                 && change.kind != "file"
                 && !rollout.is_removed_with_nodes(change)
@@ -100,7 +100,7 @@ pub(super) fn delete_removed_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
         .chain(releases)
         .collect();
     Phase::DeleteObjects.plan((!commands.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "Delete the resources that were removed from the tree and are no longer needed: {}{}",
             if rollout.setting.prunes_removed {
                 "neither the GitOps controller nor a script deletes them"
@@ -144,8 +144,9 @@ pub(super) fn delete_cloud_resources(rollout: &Rollout<'_>) -> Vec<Planned> {
         .collect();
     Phase::DeleteCloudResources.plan((!commands.is_empty()).then(|| {
         Step {
-            what: "Delete the cloud resources that are no longer needed: no script deletes them"
-                .to_owned(),
+            instruction:
+                "Delete the cloud resources that are no longer needed: no script deletes them"
+                    .to_owned(),
             commands,
             changes: change_ids(&changes),
         }
@@ -156,7 +157,9 @@ impl Rollout<'_> {
     /// The steps that remove nodes created by a script, or hosts.
     fn remove_old_nodes(&self, pool: &str, is_removed: bool, changes: &[&Change]) -> Vec<Step> {
         let drain = (!self.is_drained_before_push(pool)).then(|| Step {
-            what: format!("When the old nodes of pool {pool} are no longer needed, drain them"),
+            instruction: format!(
+                "When the old nodes of pool {pool} are no longer needed, drain them"
+            ),
             commands: self.drain_pool_commands(pool),
             changes: change_ids(changes),
         });
@@ -193,7 +196,7 @@ impl Rollout<'_> {
             format!("Delete pool {pool}, because nothing else deletes it{edit}")
         };
         let remove = (!commands.is_empty()).then(|| Step {
-            what,
+            instruction: what,
             commands,
             changes: change_ids(changes),
         });
@@ -221,9 +224,9 @@ impl Rollout<'_> {
     /// Source: kubernetes/cloud-provider-gcp `pkg/controller/gkenetworkparamset/gkenetworkparamset_controller.go`
     /// (`GNPFinalizer`, while a network has it in `spec.parametersRef`), read 2026-11-22.
     fn is_referenced(&self, change: &Change) -> bool {
-        self.setting.before.by_key.values().any(|part| {
+        self.setting.before.by_key.values().any(|entity| {
             let has_value = |path: &str, value: &str| {
-                let leaf = part.fields.get(path);
+                let leaf = entity.fields.get(path);
                 leaf.is_some_and(|leaf| leaf.value == *value)
             };
             has_value("spec.parametersRef.kind", &change.kind)

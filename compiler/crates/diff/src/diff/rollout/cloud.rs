@@ -8,9 +8,11 @@ use gpuc_syntax::tree::Tree;
 
 use super::super::entities::TAINTS;
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Step};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, sorted_unique};
 use super::node_provisioners::ProvisionerChange;
-use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The directory of the scripts.
 const FOLDER: &str = "cloud/";
@@ -19,7 +21,7 @@ const FOLDER: &str = "cloud/";
 pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
     let scripts = ScriptChanges::compare(rollout.before, rollout.after);
     let scripted: Vec<&Change> = (rollout.changes.iter())
-        .filter(|change| change.kind != "file" && change.fate != ClusterFate::Removed)
+        .filter(|change| change.kind != "file" && change.status != Status::Removed)
         .filter(|change| (change.files.iter()).any(|file| scripts.has_changed_actions(file)))
         .collect();
     let upgraded = rollout.upgraded_control_planes();
@@ -56,7 +58,7 @@ pub(super) fn apply_cloud_scripts(rollout: &Rollout<'_>) -> Vec<Planned> {
     };
     let requires_order = recreates_nodes || !upgraded.is_empty();
     let step = Step {
-        what: what.to_owned(),
+        instruction: what.to_owned(),
         commands: vec![
             format!("cloud/apply.sh --dry-run{flag}"),
             format!("cloud/apply.sh{flag}"),
@@ -87,7 +89,7 @@ impl Rollout<'_> {
                 .iter()
                 .any(|field| field.path == TAINTS && evictions(&field.to) > evictions(&field.from));
             change.kind == "pool"
-                && change.fate == ClusterFate::Kept
+                && change.status == Status::Kept
                 && adds_eviction
                 && self.has_scripted_nodes(change)
         })
@@ -101,7 +103,7 @@ impl Rollout<'_> {
                 .any(|provisioner| matches!(provisioner, ProvisionerChange::From(_)))
         };
         let is_replaced = || change.impact == Impact::Replaced && self.has_scripted_nodes(change);
-        change.fate == ClusterFate::Added
+        change.status == Status::Added
             || (change.kind == "pool" && (is_returned_to_scripts() || is_replaced()))
     }
 

@@ -1,23 +1,22 @@
 //! New and removed clusters.
 
 use super::super::report::{Change, Step};
+use super::changed_pools::change_ids;
+use super::command_names::TEARDOWN;
 use super::gitops::{controller, location_note};
-use super::{Rollout, change_ids};
-
-/// Removes a cluster, from its directory in the tree.
-pub const TEARDOWN: &str = "cloud/teardown.sh";
+use super::states::Rollout;
 
 /// The steps that remove a cluster.
 pub(super) fn remove_cluster(changes: &[Change]) -> Vec<Step> {
     let replace = Step {
-        what: "If another cluster replaces it, create that one first, by its own steps. Then move the workloads and \
+        instruction: "If another cluster replaces it, create that one first, by its own steps. Then move the workloads and \
                the stored data"
             .to_owned(),
         commands: Vec::new(),
         changes: Vec::new(),
     };
     let remove = Step {
-        what: "When the cluster is no longer needed, remove it with its tree as of the base, which has the only script \
+        instruction: "When the cluster is no longer needed, remove it with its tree as of the base, which has the only script \
                that can. Copy stored data that you need first"
             .to_owned(),
         commands: vec![format!("{TEARDOWN} --dry-run"), TEARDOWN.to_owned()],
@@ -32,7 +31,7 @@ impl Rollout<'_> {
         let new = controller(self.after).filter(|_| self.before.is_none())?;
         let apply = format!("kubectl apply --server-side --kustomize {}", new.folder);
         let mut steps = vec![Step {
-            what: format!(
+            instruction: format!(
                 "Push or merge, and register the tree with {} once{}: the tree's README lists the prerequisites, such \
                  as the Secret for access to the repository",
                 new.name,

@@ -5,7 +5,7 @@ use gpuc_model::plan::{Argument, Command, Resource};
 use gpuc_syntax::shell;
 
 use super::super::entities::EntityKey;
-use super::Rollout;
+use super::states::Rollout;
 
 /// Kinds whose names also exist in other API groups.
 const AMBIGUOUS: &[&str] = &["Network"];

@@ -4,8 +4,10 @@ use gpuc_compile::charts::JUPYTERHUB;
 use gpuc_syntax::shell;
 
 use super::super::entities::{Entity, EntityKey};
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 const CLAIM: &str = "PersistentVolumeClaim";
 
@@ -22,11 +24,11 @@ struct Claim<'a> {
 
 /// Warnings about renamed claims: a claim with another name is a new, empty volume.
 pub(super) fn warn_about_empty_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let removed = rollout.changed_claims(ClusterFate::Removed);
+    let removed = rollout.changed_claims(Status::Removed);
     if removed.is_empty() {
         return Vec::new();
     }
-    let steps = (rollout.changed_claims(ClusterFate::Added).into_iter()).map(|new| {
+    let steps = (rollout.changed_claims(Status::Added).into_iter()).map(|new| {
         let in_namespace: Vec<&Claim<'_>> = (removed.iter())
             .filter(|old| old.namespace == new.namespace)
             .collect();
@@ -52,7 +54,7 @@ pub(super) fn warn_about_empty_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
             .chain([new.change])
             .collect();
         Step {
-            what: format!(
+            instruction: format!(
                 "PersistentVolumeClaim {}/{} is new and empty. Claims removed from the tree keep their data: {}. \
                  {advice}",
                 new.namespace,
@@ -72,7 +74,7 @@ pub(super) fn save_hub_database(rollout: &Rollout<'_>) -> Vec<Planned> {
         .removed_hub()
         .filter(|_| rollout.setting.prunes_removed);
     Phase::StopAndSave.plan(removed.map(|change| Step {
-        what: format!(
+        instruction: format!(
             "{} uninstalls JupyterHub as soon as you push, and deletes the hub's database of users and permissions. \
              Copy the database first if you need it. Running notebooks become unreachable and keep their GPUs: ask \
              users to save their work and stop them. The users' own PersistentVolumeClaims stay",
@@ -93,7 +95,7 @@ pub(super) fn uninstall_hub(rollout: &Rollout<'_>) -> Vec<Planned> {
             .filter(|release| rollout.is_hub_with_database(release))
             .flat_map(|release| rollout.uninstall_commands(release));
         Step {
-            what: "Only if JupyterHub is no longer needed: uninstalling it deletes the hub's database, which is copied \
+            instruction: "Only if JupyterHub is no longer needed: uninstalling it deletes the hub's database, which is copied \
                    first. Running notebooks become unreachable: ask users to save their work and stop them before. The \
                    users' own PersistentVolumeClaims stay"
                 .to_owned(),
@@ -107,13 +109,13 @@ pub(super) fn uninstall_hub(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The optional step that deletes removed claims with their data.
 pub(super) fn delete_claims(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let removed = rollout.changed_claims(ClusterFate::Removed);
+    let removed = rollout.changed_claims(Status::Removed);
     let volumes: Vec<String> = (removed.iter())
         .map(|claim| format!("{} of {}/{}", claim.size, claim.namespace, claim.name))
         .collect();
     let changes: Vec<&Change> = removed.iter().map(|claim| claim.change).collect();
     Phase::DeleteData.plan((!removed.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "Only if the data is no longer needed, or was copied elsewhere: this permanently deletes {}, unless the \
              StorageClass retains volumes. This step is optional",
             volumes.join(", ")
@@ -132,13 +134,13 @@ impl Rollout<'_> {
         let sides = [self.setting.before, self.setting.after];
         (sides.into_iter().flat_map(|side| &side.by_key))
             .find(|(key, _)| key.kind() == kind && key.name() == name)
-            .map(|(_, part)| part)
+            .map(|(_, entity)| entity)
     }
 
     /// Claims that were added or removed.
-    fn changed_claims(&self, fate: ClusterFate) -> Vec<Claim<'_>> {
+    fn changed_claims(&self, status: Status) -> Vec<Claim<'_>> {
         (self.changes.iter())
-            .filter(|change| change.kind == CLAIM && change.fate == fate)
+            .filter(|change| change.kind == CLAIM && change.status == status)
             .flat_map(|change| change.names.iter().map(move |name| (change, name)))
             .map(|(change, full_name)| {
                 let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
@@ -158,7 +160,7 @@ impl Rollout<'_> {
     fn removed_hub(&self) -> Option<&Change> {
         self.changes.iter().find(|change| {
             change.kind == "Helm release"
-                && change.fate == ClusterFate::Removed
+                && change.status == Status::Removed
                 && (change.names.iter()).any(|name| self.is_hub_with_database(name))
         })
     }
@@ -170,14 +172,14 @@ impl Rollout<'_> {
     /// memory.
     pub(super) fn is_hub_with_database(&self, release: &str) -> bool {
         let key = EntityKey::Release(release.to_owned());
-        let Some(part) = self.setting.before.by_key.get(&key) else {
+        let Some(entity) = self.setting.before.by_key.get(&key) else {
             return false;
         };
-        let is_hub = part
+        let is_hub = entity
             .chart
             .is_some_and(|chart| chart.name == JUPYTERHUB.name);
         let database_type =
-            (part.fields.get("values.hub.db.type")).and_then(|leaf| leaf.value.as_str());
+            (entity.fields.get("values.hub.db.type")).and_then(|leaf| leaf.value.as_str());
         is_hub && database_type.is_none_or(|name| name == "sqlite-pvc")
     }
 

@@ -1,16 +1,17 @@
 //! Delivery of a change: the build of the tree, the deployment and the verification.
 
+use gpuc_compile::emit::has_install;
 use gpuc_model::plan::Delivery;
 use gpuc_syntax::shell;
 use serde_json::Value as Json;
 
 use super::super::entities::EntityKey;
 use super::super::report::Step;
+use super::changed_pools::change_ids;
+use super::command_names::BUILD;
+use super::phases::{Phase, Planned};
 use super::recreate::recreate_immutable_objects;
-use super::{Phase, Planned, Rollout, change_ids};
-
-/// Builds the tree; the caller adds the paths of the input and of the trees.
-pub const BUILD: &str = "gpuc build";
+use super::states::Rollout;
 
 /// Kinds of GitOps controllers whose status shows whether a tree is synced.
 const SYNCING_KINDS: &[&str] = &["Kustomization", "HelmRelease", "Application"];
@@ -29,7 +30,7 @@ pub(super) fn change_unmanaged_cluster(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter_map(|(change, field)| {
             let (from, to) = (field.from.as_ref()?, field.to.as_ref()?);
             Some(Step {
-                what: format!(
+                instruction: format!(
                     "gpuc does not manage this cluster itself: change its {} from {} to {} first, with the tool that \
                      created it. Every script stops until then",
                     field.path,
@@ -45,10 +46,13 @@ pub(super) fn change_unmanaged_cluster(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The step that builds the tree. It requires an order only if it also prunes the tree of the cluster's former name.
 pub(super) fn build_tree(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let mut step = rollout.build_step();
+    let mut step = match rollout.version_after_intermediates() {
+        Some(version) => rollout.build_step(&format!("Set kubernetes.version to {version}, build")),
+        None => rollout.build_step("Build the tree from the input"),
+    };
     let renamed = rollout.names_if_renamed();
     if let Some([old, new]) = renamed {
-        step.what +=
+        step.instruction +=
             &format!(". The directory of the tree is now {new}: the directory {old} is deleted");
         step.commands = vec![format!("{BUILD} --prune")];
     }
@@ -99,42 +103,42 @@ impl Rollout<'_> {
         }
     }
 
-    /// The command that deploys the tree, if no GitOps controller does.
+    /// The command that deploys the tree; none if a GitOps controller does, or if there is nothing to deploy.
     pub(super) fn deploy_command(&self) -> Option<String> {
-        let tool = self.setting.after.controller;
-        tool.is_empty().then(|| "./install.sh".to_owned())
+        let plan = self.after?.plan.as_ref()?;
+        has_install(plan).then(|| "./install.sh".to_owned())
     }
 
-    /// The step that builds the tree.
-    pub(super) fn build_step(&self) -> Step {
-        let what = if self.is_delivered_by_commit() {
-            "Build the tree from the input, review and commit; push in a later step"
+    /// The step that builds the tree. `build`: the instruction to build, before the review and the commit.
+    fn build_step(&self, build: &str) -> Step {
+        let push = if self.is_delivered_by_commit() {
+            "; push in a later step"
         } else {
-            "Build the tree from the input, review and commit"
+            ""
         };
         Step {
-            what: what.to_owned(),
+            instruction: format!("{build}, review and commit{push}"),
             commands: vec![BUILD.to_owned()],
             changes: Vec::new(),
         }
     }
 
-    /// The steps that deploy the objects with the script, or by a push.
+    /// The steps that deploy the objects with the script, or by a push; none if there is nothing to deploy.
     pub(super) fn deploy_steps(&self) -> Vec<Step> {
         if let Some(command) = self.deploy_command() {
             return vec![Step {
-                what: "Deploy the changes to the cluster".to_owned(),
+                instruction: "Deploy the changes to the cluster".to_owned(),
                 commands: vec![command],
                 changes: Vec::new(),
             }];
         }
-        self.sync_steps("Push or merge, and wait")
+        self.sync_steps("Push or merge, and wait", &self.kubectl())
     }
 
     /// The push alone, if further steps must unblock the GitOps controller.
     fn push_step(&self) -> Step {
         Step {
-            what: format!(
+            instruction: format!(
                 "Push or merge. {} stops at objects that cannot be changed in place, reports an error, and retries \
                  until the next steps are done",
                 self.setting.after.controller
@@ -146,11 +150,12 @@ impl Rollout<'_> {
 
     /// The step that waits for the GitOps controller, if there is one.
     pub(super) fn wait_for_sync_steps(&self) -> Vec<Step> {
-        self.sync_steps("Wait")
+        self.sync_steps("Wait", &self.kubectl())
     }
 
-    /// The step that shows whether the GitOps controller has synced the tree, if there is one.
-    fn sync_steps(&self, instruction: &str) -> Vec<Step> {
+    /// The step that shows whether the GitOps controller has synced the tree, if there is one. `own_kubectl`: `kubectl`
+    /// for the cluster that the tree describes.
+    pub(super) fn sync_steps(&self, instruction: &str, own_kubectl: &str) -> Vec<Step> {
         let plan = self.after.and_then(|after| after.plan.as_ref());
         let Some(Delivery::Gitops { guide, .. }) = plan.map(|plan| &plan.delivery) else {
             return Vec::new();
@@ -167,15 +172,12 @@ impl Rollout<'_> {
             }
         }
         let (kubectl, location) = if guide.elsewhere {
-            (
-                "kubectl".to_owned(),
-                ": check in the cluster that it runs in",
-            )
+            ("kubectl", ": check in the cluster that it runs in")
         } else {
-            (self.kubectl(), "")
+            (own_kubectl, "")
         };
         vec![Step {
-            what: format!(
+            instruction: format!(
                 "{instruction} until {} has synced it{location}",
                 self.setting.after.controller
             ),
@@ -191,8 +193,9 @@ impl Rollout<'_> {
     /// The step that verifies the cluster.
     pub(super) fn verify_step() -> Step {
         Step {
-            what: "Verify that all resources exist and nodes advertise the expected resources"
-                .to_owned(),
+            instruction:
+                "Verify that all resources exist and nodes advertise the expected resources"
+                    .to_owned(),
             commands: vec!["cloud/verify.sh".to_owned()],
             changes: Vec::new(),
         }

@@ -5,7 +5,9 @@ use gpuc_model::plan::{Delivery, Guide};
 use gpuc_syntax::shell;
 
 use super::super::report::{Change, Step};
-use super::{Phase, Planned, Rollout, change_ids};
+use super::changed_pools::change_ids;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// A GitOps controller, its directory in the tree, and how the tree is registered with it.
 pub(super) struct Controller<'a> {
@@ -37,7 +39,7 @@ pub(super) fn release_old_controller(rollout: &Rollout<'_>) -> Vec<Planned> {
     let step = old.map(|old| {
         let commands = old.guide.leaving.iter().map(|command| (*command).to_owned());
         Step {
-            what: format!(
+            instruction: format!(
                 "Before you commit this change, make {} keep all running resources, from the cluster's directory as of \
                  the base{}: otherwise it deletes the resources that it deployed when its own objects are deleted",
                 old.name,
@@ -71,17 +73,19 @@ impl Rollout<'_> {
         let mut changes = self.changes_in_folder(folder);
         changes.dedup();
         let Some(new_controller) = &new else {
-            let command = if renders_charts(&old) {
-                "./install.sh --take-ownership"
+            let flag = if renders_charts(&old) {
+                " --take-ownership"
             } else {
-                "./install.sh"
+                ""
             };
-            return Some(vec![Step {
-                what: "Deploy the tree with install.sh, which takes over the running resources"
-                    .to_owned(),
-                commands: vec![command.to_owned()],
+            let step = |command| Step {
+                instruction:
+                    "Deploy the tree with install.sh, which takes over the running resources"
+                        .to_owned(),
+                commands: vec![format!("{command}{flag}")],
                 changes: change_ids(&changes),
-            }]);
+            };
+            return Some(self.deploy_command().map(step).into_iter().collect());
         };
         let apply = format!("kubectl apply --server-side --kustomize {folder}");
         let mut commands = self.controller_commands(new_controller, [apply]);
@@ -90,7 +94,7 @@ impl Rollout<'_> {
             commands.extend(self.delete_helm_records_commands());
         }
         Some(vec![Step {
-            what: format!(
+            instruction: format!(
                 "After the push, register the tree with {}{}: it takes over the running resources",
                 new_controller.name,
                 location_note(new_controller)
@@ -113,7 +117,7 @@ impl Rollout<'_> {
         }
         let apply = format!("kubectl apply --server-side --kustomize {}", new.folder);
         let mut steps = vec![Step {
-            what: format!(
+            instruction: format!(
                 "Push the tree to its new location, and then register the new location with {}{}: apply its objects \
                  again, because it syncs from the old location until then. Keep the tree in the old location until \
                  this is done",
@@ -127,26 +131,39 @@ impl Rollout<'_> {
         Some(steps)
     }
 
-    /// The step that registers the tree with the controller of another cluster.
-    pub(super) fn register_new_cluster(&self) -> Option<Step> {
+    /// The steps that push the tree of another cluster, and register it with a GitOps controller, if there is one.
+    pub(super) fn register_new_cluster(&self) -> Option<Vec<Step>> {
         let new = controller(self.after)?;
-        let (kubectl, location) = match &self.setting.after.context {
-            _ if new.guide.elsewhere => ("kubectl".to_owned(), location_note(&new)),
-            Some(context) => (
-                format!("kubectl --context {}", shell::quote(context)),
-                ", in the new cluster".to_owned(),
-            ),
-            None => ("kubectl".to_owned(), ", in the new cluster".to_owned()),
+        let kubectl = match &self.setting.after.context {
+            Some(context) if !new.guide.elsewhere => {
+                format!("kubectl --context {}", shell::quote(context))
+            }
+            _ => "kubectl".to_owned(),
         };
-        let apply = format!("{kubectl} apply --server-side --kustomize {}", new.folder);
-        Some(Step {
-            what: format!(
-                "After the push, register the tree with {}{location}; the tree's README lists the prerequisites",
+        let location = if new.guide.elsewhere {
+            location_note(&new)
+        } else {
+            ", in the new cluster".to_owned()
+        };
+        let push = Step {
+            instruction: "Push or merge".to_owned(),
+            commands: Vec::new(),
+            changes: Vec::new(),
+        };
+        let register = Step {
+            instruction: format!(
+                "Register the tree with {}{location}; the tree's README lists the prerequisites",
                 new.name,
             ),
-            commands: vec![apply],
+            commands: vec![format!(
+                "{kubectl} apply --server-side --kustomize {}",
+                new.folder
+            )],
             changes: change_ids(&self.changes_in_folder(new.folder)),
-        })
+        };
+        let mut steps = vec![push, register];
+        steps.extend(self.sync_steps("Wait", &kubectl));
+        Some(steps)
     }
 
     /// The commands that delete Helm's records of the existing releases.

@@ -9,7 +9,9 @@ use super::super::classify::MovedHost;
 use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::Step;
-use super::{Phase, Planned, Rollout, sorted_unique};
+use super::changed_pools::sorted_unique;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The steps that drain moved hosts, and those that uncordon them.
 pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
@@ -23,7 +25,7 @@ pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
         let changes = [rollout.pool_change_ids(&from), rollout.pool_change_ids(&to)].concat();
         let names = hosts.join(", ");
         let step = |what: String, verb: &str, flags: &str| Step {
-            what,
+            instruction: what,
             commands: (hosts.iter())
                 .map(|host| format!("{kubectl} {verb} {}{flags}", shell::quote(host)))
                 .collect(),
@@ -82,7 +84,7 @@ pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
             .map(String::as_str)
             .collect();
         steps.push(Step {
-            what: format!(
+            instruction: format!(
                 "Copy {script} to each of {} and run it there, one host after the other: it installs the packages that \
                  the host needs, and reports when the host must reboot",
                 hosts.join(", ")

@@ -4,9 +4,11 @@ use gpuc_compile::compile::Compilation;
 use gpuc_model::Team;
 use gpuc_syntax::shell;
 
-use super::super::report::{Change, ClusterFate, Step};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::change_ids;
+use super::phases::{Phase, Planned};
 use super::queues::join_with_and;
-use super::{Phase, Planned, Rollout, change_ids};
+use super::states::Rollout;
 
 const NAMESPACE: &str = "Namespace";
 
@@ -23,10 +25,10 @@ pub(super) fn keep_pruned_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
         return Vec::new();
     };
     let tool = rollout.setting.after.controller;
-    let steps = (rollout.team_namespaces(ClusterFate::Removed).into_iter())
+    let steps = (rollout.team_namespaces(Status::Removed).into_iter())
         .filter(|namespace| rollout.stays_until_moved(namespace))
         .map(|TeamNamespace { name, team, change }| Step {
-            what: format!(
+            instruction: format!(
                 "{tool} prunes the users' access to namespace {name} and its quota as soon as you push a tree without \
                  it, while its pods keep running. Leave it in gpu-cluster.yaml for now, under team {team} next to \
                  {new}, and divide the quota between them"
@@ -42,7 +44,7 @@ pub(super) fn keep_pruned_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn empty_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
     let new = rollout.new_namespaces();
     let kubectl = rollout.kubectl();
-    let steps = (rollout.team_namespaces(ClusterFate::Removed).into_iter()).map(|namespace| {
+    let steps = (rollout.team_namespaces(Status::Removed).into_iter()).map(|namespace| {
         let what = match &new {
             Some(new) => rollout.describe_namespace_move(&namespace, new),
             None => format!(
@@ -61,7 +63,7 @@ pub(super) fn empty_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
             String::new()
         };
         Step {
-            what: format!("{what}{edit}"),
+            instruction: format!("{what}{edit}"),
             commands: vec![format!(
                 "{kubectl} get all,configmaps,secrets,persistentvolumeclaims --namespace {}",
                 shell::quote(namespace.name)
@@ -78,9 +80,9 @@ pub(super) fn empty_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
 
 /// The optional steps that delete the namespaces themselves.
 pub(super) fn delete_namespaces(rollout: &Rollout<'_>) -> Vec<Planned> {
-    let removed = rollout.team_namespaces(ClusterFate::Removed);
+    let removed = rollout.team_namespaces(Status::Removed);
     let steps = removed.into_iter().map(|namespace| Step {
-        what: format!(
+        instruction: format!(
             "Only if nothing in namespace {} is needed any more: this deletes all objects in it, including \
              PersistentVolumeClaims and their data. This step is optional",
             namespace.name
@@ -99,8 +101,8 @@ impl Rollout<'_> {
     }
 
     /// The namespaces of teams that were added or removed.
-    fn team_namespaces(&self, fate: ClusterFate) -> Vec<TeamNamespace<'_>> {
-        let side = if fate == ClusterFate::Removed {
+    fn team_namespaces(&self, status: Status) -> Vec<TeamNamespace<'_>> {
+        let side = if status == Status::Removed {
             self.before
         } else {
             self.after
@@ -108,7 +110,7 @@ impl Rollout<'_> {
         let has_namespace =
             |team: &Team, name: &str| team.namespaces.iter().any(|other| other.value == name);
         (self.changes.iter())
-            .filter(|change| change.kind == NAMESPACE && change.fate == fate)
+            .filter(|change| change.kind == NAMESPACE && change.status == status)
             .flat_map(|change| change.names.iter().map(move |name| (change, name)))
             .filter_map(|(change, name)| {
                 let mut teams = Self::teams_in(side).iter();
@@ -124,7 +126,7 @@ impl Rollout<'_> {
 
     /// The names of new namespaces that workloads can move to, joined for a sentence.
     fn new_namespaces(&self) -> Option<String> {
-        let names: Vec<String> = (self.team_namespaces(ClusterFate::Added).iter())
+        let names: Vec<String> = (self.team_namespaces(Status::Added).iter())
             .map(|namespace| namespace.name.to_owned())
             .collect();
         (!names.is_empty()).then(|| join_with_and(&names))

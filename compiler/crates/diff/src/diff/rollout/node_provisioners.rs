@@ -9,8 +9,10 @@ use gpuc_syntax::shell;
 
 use super::super::entities::EntityKey;
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, remaining_pool_names, sorted_unique};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, remaining_pool_names, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// A change of the node provisioner of a pool that is on both sides.
 pub(super) enum ProvisionerChange {
@@ -42,7 +44,7 @@ pub(super) fn drain_returned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
         .map(|(pool, provisioner)| {
             let nodes = shell::quote(&format!("{POOL_LABEL}={pool},{}", provisioner.label));
             Step {
-                what: format!(
+                instruction: format!(
                     "Right before the push, when jobs may be interrupted, drain the nodes that {0} created for pool \
                      {pool}: {1} then prunes the objects of {0}, which deletes the nodes. Until the push, {0} creates \
                      other nodes for pending pods",
@@ -77,7 +79,7 @@ pub(super) fn await_drift(rollout: &Rollout<'_>) -> Vec<Planned> {
     );
     let is_blocked = (pools.iter()).any(|pool| rollout.full_reservation(pool).is_some());
     let announce = Step {
-        what: format!(
+        instruction: format!(
             "Continue when jobs may be interrupted: with the next step {provisioner} drains and replaces the existing \
              nodes of {nodes}, one after another{}",
             if is_blocked {
@@ -90,7 +92,7 @@ pub(super) fn await_drift(rollout: &Rollout<'_>) -> Vec<Planned> {
         changes: changes.clone(),
     };
     let wait = Step {
-        what: format!("Wait until {provisioner} has replaced every node of {nodes}"),
+        instruction: format!("Wait until {provisioner} has replaced every node of {nodes}"),
         commands: vec![get],
         changes,
     };
@@ -106,7 +108,7 @@ pub(super) fn await_drift(rollout: &Rollout<'_>) -> Vec<Planned> {
 /// The steps that wait for nodes to be deleted before the scripts reuse their machines.
 pub(super) fn await_node_deletion(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = rollout.pools_created_after_push().into_iter().map(|pool| Step {
-        what: format!(
+        instruction: format!(
             "Wait until the nodes of pool {pool} are gone: its reservation has no machines for additional nodes"
         ),
         commands: vec![rollout.get_nodes_command(&pool)],
@@ -131,6 +133,7 @@ pub(super) fn delete_drifted_nodes(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = pools.into_iter().filter_map(|pool| {
         let (reservation, count) = rollout.full_reservation(&pool)?;
         let machines = match count {
+            Some(1) => "while its machine is in use".to_owned(),
             Some(count) => format!("while all of its {count} machines are in use"),
             None => "while all of its machines are in use".to_owned(),
         };
@@ -142,7 +145,7 @@ pub(super) fn delete_drifted_nodes(rollout: &Rollout<'_>) -> Vec<Planned> {
         };
         let changes: Vec<&Change> = rollout.changes.iter().filter(is_of_pool).collect();
         Some(Step {
-            what: format!(
+            instruction: format!(
                 "{0} creates a replacement before it drains a node of pool {pool}, but reservation {reservation} has \
                  no free machine {machines}, so no node is replaced. When jobs may be interrupted, delete the nodes \
                  that are older than this change: each is drained first, and {0} reuses its machine. To replace one \
@@ -173,8 +176,12 @@ impl Rollout<'_> {
         let old = self.setting.before.by_key.get(&key)?;
         let new = self.setting.after.by_key.get(&key)?;
         match (old.node_provisioner, new.node_provisioner) {
-            (None, Some(maker)) if !old.members.is_empty() => Some(ProvisionerChange::To(maker)),
-            (Some(maker), None) if !new.members.is_empty() => Some(ProvisionerChange::From(maker)),
+            (None, Some(provisioner)) if !old.members.is_empty() => {
+                Some(ProvisionerChange::To(provisioner))
+            }
+            (Some(provisioner), None) if !new.members.is_empty() => {
+                Some(ProvisionerChange::From(provisioner))
+            }
             _ => None,
         }
     }
@@ -206,7 +213,7 @@ impl Rollout<'_> {
     ) -> Vec<Step> {
         if !self.setting.prunes_removed {
             return vec![Step {
-                what: format!(
+                instruction: format!(
                     "When pool {pool} is no longer needed, delete its {0} objects: {0} drains and deletes the existing \
                      nodes",
                     provisioner.name,
@@ -222,12 +229,12 @@ impl Rollout<'_> {
             ""
         };
         let drain = is_in_input.then(|| Step {
-            what: format!("When pool {pool} is no longer needed, drain its nodes"),
+            instruction: format!("When pool {pool} is no longer needed, drain its nodes"),
             commands: self.drain_pool_commands(pool),
             changes: change_ids(changes),
         });
         let check = Step {
-            what: format!(
+            instruction: format!(
                 "{edit}Check that the nodes of pool {pool} are gone: {} drains and deletes them when {} has pruned its \
                  objects",
                 provisioner.name, self.setting.before.controller
@@ -250,7 +257,7 @@ impl Rollout<'_> {
                 self.replace_scripted_nodes(pool, provisioner, changes)
             }
             ProvisionerChange::From(provisioner) if self.setting.prunes_removed => vec![Step {
-                what: format!(
+                instruction: format!(
                     "{} prunes the {1} objects of pool {pool}, and {1} drains and deletes its nodes: check that they \
                      are gone before you remove {1}",
                     self.setting.before.controller, provisioner.name
@@ -259,7 +266,7 @@ impl Rollout<'_> {
                 changes: change_ids(changes),
             }],
             ProvisionerChange::From(provisioner) => vec![Step {
-                what: format!(
+                instruction: format!(
                     "When the nodes that the scripts created for pool {pool} are ready, delete the pool's {0} objects: \
                      {0} drains and deletes its own nodes, so it must still run. Until then both create nodes for \
                      pending pods, and a pool with a minimum of 0 starts without nodes",
@@ -279,7 +286,7 @@ impl Rollout<'_> {
         changes: &[&Change],
     ) -> Vec<Step> {
         let step = |what: String, commands: Vec<String>| Step {
-            what,
+            instruction: what,
             commands,
             changes: change_ids(changes),
         };
@@ -322,7 +329,7 @@ impl Rollout<'_> {
     fn find_drift(&self) -> Option<Drift> {
         let mut drift: Option<Drift> = None;
         for change in self.changes_with_impact(&[Impact::NodesRecreated]) {
-            if change.fate != ClusterFate::Kept {
+            if change.status != Status::Kept {
                 continue;
             }
             for pool in &change.names {

@@ -6,8 +6,10 @@ use gpuc_syntax::shell;
 
 use super::super::entities::{Entity, EntityKey};
 use super::super::fields::child_path;
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::change_ids;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The label selector of notebook server pods.
 ///
@@ -26,7 +28,7 @@ pub(super) fn insert_notebook_warnings(rollout: &Rollout<'_>, steps: Vec<Step>) 
     let pools = rollout.notebook_pools();
     let list = rollout.notebook_servers_command("get");
     let warn = |pool: &NotebookPool, drain: &Step| Step {
-        what: format!(
+        instruction: format!(
             "JupyterHub starts notebook servers on pool {}, and nothing recreates their pods: `kubectl drain` does not \
              evict them without --force, and data that is not on a volume is lost with them. Ask users to save their \
              work and stop them before you continue, and to start none there until the nodes are uncordoned",
@@ -59,11 +61,11 @@ pub(super) fn delete_notebook_servers(rollout: &Rollout<'_>) -> Vec<Planned> {
             .is_some_and(is_jupyterhub)
     };
     let removed: Vec<&Change> = (rollout.changes.iter())
-        .filter(|change| change.kind == "Helm release" && change.fate == ClusterFate::Removed)
+        .filter(|change| change.kind == "Helm release" && change.status == Status::Removed)
         .filter(|change| change.names.iter().any(is_hub))
         .collect();
     Phase::DeleteData.plan((!removed.is_empty()).then(|| Step {
-        what: "When the hub is gone, delete the notebook servers that still run: nothing stops them when they are \
+        instruction: "When the hub is gone, delete the notebook servers that still run: nothing stops them when they are \
                idle, and they hold their GPUs. Data that is not on a volume is lost with them; the users' own \
                PersistentVolumeClaims stay"
             .to_owned(),
@@ -82,7 +84,7 @@ impl Rollout<'_> {
             .before
             .by_key
             .values()
-            .find(|part| is_jupyterhub(part))
+            .find(|entity| is_jupyterhub(entity))
     }
 
     /// The command that applies a verb of kubectl to all notebook servers.
@@ -112,14 +114,14 @@ impl Rollout<'_> {
             .filter(has_servers)
             .map(|pool| {
                 let name = pool.name.value.clone();
-                let part = self
+                let entity = self
                     .setting
                     .before
                     .by_key
                     .get(&EntityKey::Pool(name.clone()));
-                let hosts = part
+                let hosts = entity
                     .filter(|_| self.setting.before.has_user_hosts)
-                    .map(|part| part.members.iter().cloned().collect())
+                    .map(|entity| entity.members.iter().cloned().collect())
                     .unwrap_or_default();
                 NotebookPool { name, hosts }
             })
@@ -139,7 +141,8 @@ impl Rollout<'_> {
     }
 }
 
-fn is_jupyterhub(part: &Entity) -> bool {
-    part.chart
+fn is_jupyterhub(entity: &Entity) -> bool {
+    entity
+        .chart
         .is_some_and(|chart| chart.name == JUPYTERHUB.name)
 }

@@ -12,8 +12,10 @@ use gpuc_syntax::shell;
 
 use super::super::entities::{Entity, EntityKey, PLUGIN};
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::change_ids;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The component that installs drivers.
 const DRIVER_INSTALLER: &str = "nvidia-driver-installer";
@@ -56,7 +58,7 @@ pub(super) fn remove_old_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
         .map(|plugin| plugin.pool)
         .collect();
     Phase::RemoveOldPlugins.plan((!commands.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "Remove the old device plugin of pool {} before the new one starts: both use the same resource names, so \
              the kubelet would take the end of the old one for the end of the new one. Running pods keep their GPUs; \
              new pods stay pending until the next steps are done",
@@ -79,7 +81,7 @@ pub(super) fn remove_old_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned
         rollout.changes_with_impact(&[Impact::DriverRestarted, Impact::NodesRecreated]);
     changes.retain(|change| change.kind == "pool");
     Phase::RemoveOldPlugins.plan((!commands.is_empty()).then(|| Step {
-        what: "Remove the old driver installer before the new one runs on the same nodes. The installed driver stays \
+        instruction: "Remove the old driver installer before the new one runs on the same nodes. The installed driver stays \
                until then"
             .to_owned(),
         commands,
@@ -93,12 +95,12 @@ pub(super) fn await_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter(|change| {
             change.kind == "DaemonSet"
                 && change.impact == Impact::DriverRestarted
-                && change.fate == ClusterFate::Kept
+                && change.status == Status::Kept
         })
         .collect();
     let is_installer = |name: &&String| {
-        let part = rollout.find_entity("DaemonSet", name);
-        part.is_some_and(|part| part.component == DRIVER_INSTALLER)
+        let entity = rollout.find_entity("DaemonSet", name);
+        entity.is_some_and(|entity| entity.component == DRIVER_INSTALLER)
     };
     let commands: Vec<String> = (changes.iter().flat_map(|change| &change.names))
         .filter(is_installer)
@@ -113,7 +115,7 @@ pub(super) fn await_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
         })
         .collect();
     Phase::ReplaceDrivers.plan((!commands.is_empty()).then(|| Step {
-        what: "Wait until the driver is installed on every node: the device plugin finds no GPUs before".to_owned(),
+        instruction: "Wait until the driver is installed on every node: the device plugin finds no GPUs before".to_owned(),
         commands,
         changes: change_ids(&changes),
     }))
@@ -125,7 +127,7 @@ pub(super) fn remove_dra_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
         return Vec::new();
     }
     let classes: Vec<&Change> = (rollout.changes.iter())
-        .filter(|change| change.kind == "DeviceClass" && change.fate == ClusterFate::Removed)
+        .filter(|change| change.kind == "DeviceClass" && change.status == Status::Removed)
         .collect();
     let mut commands = Vec::new();
     if !rollout.setting.prunes_removed {
@@ -134,7 +136,7 @@ pub(super) fn remove_dra_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
     }
     commands.extend(rollout.uninstall_commands(DRA_DRIVER_NVIDIA_GPU.name));
     Phase::ReplaceDrivers.plan([Step {
-        what: "Remove the DRA driver while no pod has a ResourceClaim: without the driver, such a pod cannot terminate"
+        instruction: "Remove the DRA driver while no pod has a ResourceClaim: without the driver, such a pod cannot terminate"
             .to_owned(),
         commands,
         changes: change_ids(&[rollout.changes_of_plugins(), classes].concat()),
@@ -159,7 +161,7 @@ pub(super) fn restart_plugins(rollout: &Rollout<'_>) -> Vec<Planned> {
         }
     }
     Phase::ReplaceDrivers.plan((!commands.is_empty()).then(|| Step {
-        what: "When the pods of the old device plugin are gone, restart the new one: both use the same resource names, \
+        instruction: "When the pods of the old device plugin are gone, restart the new one: both use the same resource names, \
                so the kubelet took the end of the old one for the end of both. Running pods keep their GPUs"
             .to_owned(),
         commands,
@@ -196,33 +198,35 @@ impl Rollout<'_> {
     fn removed_plugins(&self) -> Vec<NamedEntity<'_>> {
         let changed = self.plugin_changes();
         let is_changed = |pool: &String| changed.iter().any(|plugin| plugin.pool == pool);
-        let is_plugin = |key: &EntityKey, part: &Entity| match key {
+        let is_plugin = |key: &EntityKey, entity: &Entity| match key {
             EntityKey::Object { kind, .. } => {
-                kind == "DaemonSet" && part.component == ADVERTISED_BY_RUNTIME
+                kind == "DaemonSet" && entity.component == ADVERTISED_BY_RUNTIME
             }
-            EntityKey::Release(_) => part.chart.is_some_and(|chart| {
+            EntityKey::Release(_) => entity.chart.is_some_and(|chart| {
                 [NVIDIA_DEVICE_PLUGIN.name, DRA_DRIVER_NVIDIA_GPU.name].contains(&chart.name)
             }),
             _ => false,
         };
-        let serves_changed_pool = |part: &Entity| {
-            !changed.is_empty() && part.pools.is_empty() || part.pools.iter().any(is_changed)
+        let serves_changed_pool = |entity: &Entity| {
+            !changed.is_empty() && entity.pools.is_empty() || entity.pools.iter().any(is_changed)
         };
         self.removed_entities()
-            .filter(|(key, part)| is_plugin(key, part) && serves_changed_pool(part))
+            .filter(|(key, entity)| is_plugin(key, entity) && serves_changed_pool(entity))
             .map(|(key, _)| NamedEntity::from_key(key))
             .collect()
     }
 
     /// The old driver installers on nodes that stay, which would keep running next to the new ones.
     fn removed_driver_installers(&self) -> Vec<NamedEntity<'_>> {
-        let has_remaining_nodes = |part: &Entity| {
+        let has_remaining_nodes = |entity: &Entity| {
             let mut pools = self.setting.after.summary.pools.iter();
-            part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
+            entity.pools.is_empty() || pools.any(|pool| entity.pools.contains(&pool.name))
         };
         self.removed_entities()
-            .filter(|(key, part)| key.kind() == "DaemonSet" && part.component == DRIVER_INSTALLER)
-            .filter(|(_, part)| has_remaining_nodes(part))
+            .filter(|(key, entity)| {
+                key.kind() == "DaemonSet" && entity.component == DRIVER_INSTALLER
+            })
+            .filter(|(_, entity)| has_remaining_nodes(entity))
             .map(|(key, _)| NamedEntity::from_key(key))
             .collect()
     }

@@ -2,8 +2,10 @@
 //! input until new pools replace them.
 
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, pool_changes, removed_pool_names};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, pool_changes, removed_pool_names};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The steps for removed pools that are replaced: the new pools are created first.
 pub(super) fn keep_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
@@ -11,7 +13,7 @@ pub(super) fn keep_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = (rollout.pruned_pools().into_iter())
         .filter(|pool| rollout.stays_until_replaced(pool))
         .map(|pool| Step {
-            what: format!(
+            instruction: format!(
                 "{} prunes the components of pool {pool} as soon as you push a tree without it: leave it in \
                  gpu-cluster.yaml for now, next to the new pools",
                 rollout.setting.after.controller
@@ -43,7 +45,7 @@ pub(super) fn drain_pruned_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
             rollout.is_drained_before_push(pool) && !(is_scripted && rollout.is_removed_first(pool))
         })
         .map(|pool| Step {
-            what: describe(&pool),
+            instruction: describe(&pool),
             commands: rollout.drain_pool_commands(&pool),
             changes: change_ids(&pool_changes(removals.iter().copied(), &pool)),
         });
@@ -66,14 +68,13 @@ impl Rollout<'_> {
         let is_existing =
             |pool: &String| self.both_pools(pool)[0].is_some_and(|pool| pool.is_existing());
         change.kind == "pool"
-            && change.fate == ClusterFate::Removed
+            && change.status == Status::Removed
             && change.names.iter().any(is_existing)
             && self.has_new_pools()
     }
 
     fn has_new_pools(&self) -> bool {
-        (self.changes.iter())
-            .any(|change| change.kind == "pool" && change.fate == ClusterFate::Added)
+        (self.changes.iter()).any(|change| change.kind == "pool" && change.status == Status::Added)
     }
 
     /// Removed pools whose components are pruned as soon as the change is pushed.

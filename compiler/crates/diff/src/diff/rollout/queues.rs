@@ -6,8 +6,10 @@ use gpuc_compile::charts::KUEUE;
 use gpuc_syntax::shell;
 
 use super::super::entities::{Entity, EntityKey};
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 const QUEUE: &str = "ClusterQueue";
 const FLAVOR: &str = "ResourceFlavor";
@@ -29,7 +31,7 @@ pub(super) fn stop_removed_queues(rollout: &Rollout<'_>) -> Vec<Planned> {
     let list_workloads = rollout.list_workloads_command();
     if let Some(release) = rollout.kueue_removal() {
         return Phase::StopAndSave.plan([Step {
-            what: "Kueue is removed, and queued jobs then never start: such jobs stay suspended, and such pods gated, \
+            instruction: "Kueue is removed, and queued jobs then never start: such jobs stay suspended, and such pods gated, \
                    indefinitely. Ask users to stop submitting jobs. Wait until the listed workloads finish, or delete \
                    them: queues that contain jobs cannot be deleted, and never once Kueue is gone"
                 .to_owned(),
@@ -41,7 +43,7 @@ pub(super) fn stop_removed_queues(rollout: &Rollout<'_>) -> Vec<Planned> {
         .map(String::as_str)
         .collect();
     Phase::StopAndSave.plan((!removed.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "ClusterQueue {} is removed, and its quota is guaranteed to other queues. Stop it from admitting jobs, and \
              continue when its running jobs have finished; otherwise they hold quota that is guaranteed twice. {}",
             names.join(", "),
@@ -61,7 +63,7 @@ pub(super) fn delete_removed_queues(rollout: &Rollout<'_>) -> Vec<Planned> {
     }
     let removed = rollout.removed_queues();
     Phase::DeleteQueues.plan([Step {
-        what: "Delete the removed queues before their quota is guaranteed to other queues"
+        instruction: "Delete the removed queues before their quota is guaranteed to other queues"
             .to_owned(),
         commands: (removed.iter().flat_map(|change| &change.names))
             .map(|name| rollout.delete_command(QUEUE, name))
@@ -99,7 +101,7 @@ pub(super) fn recreate_flavors(rollout: &Rollout<'_>, changes: &[&Change]) -> Ve
         .collect();
     let objects = join_with_and(&names);
     let stop = (!queues.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "Objects that cannot be changed in place are recreated with the objects that refer to them, because \
              {KUEUE_KEEPS}: {objects}. Stop the queues from admitting jobs, and continue when their running jobs have \
              finished. Queued jobs start when the queues are recreated"
@@ -111,7 +113,7 @@ pub(super) fn recreate_flavors(rollout: &Rollout<'_>, changes: &[&Change]) -> Ve
     });
     let tool = rollout.setting.after.controller;
     let delete = Step {
-        what: if rollout.is_delivered_by_commit() {
+        instruction: if rollout.is_delivered_by_commit() {
             format!(
                 "Delete {objects}, in this order: each blocks the deletion of the next one until it is gone. {tool} \
                  may recreate a queue meanwhile: then delete it again. {tool} recreates all of them with its next retry"
@@ -146,22 +148,22 @@ impl Rollout<'_> {
     /// The changes that remove ClusterQueues.
     pub(super) fn removed_queues(&self) -> Vec<&Change> {
         (self.changes.iter())
-            .filter(|change| change.kind == QUEUE && change.fate == ClusterFate::Removed)
+            .filter(|change| change.kind == QUEUE && change.status == Status::Removed)
             .collect()
     }
 
-    /// The fate of jobs that wait in removed queues.
+    /// The steps for jobs that wait in removed queues.
     ///
     /// A recreated LocalQueue takes over the workloads that wait for its name: kubernetes-sigs/kueue@00caa311
     /// `pkg/queue/manager.go` (`AddLocalQueue`), read 2026-11-22.
     fn describe_queued_jobs(&self, removed: &[&str]) -> String {
-        let submits_to_removed = |part: &Entity| {
-            let leaf = part.fields.get("spec.clusterQueue");
+        let submits_to_removed = |entity: &Entity| {
+            let leaf = entity.fields.get("spec.clusterQueue");
             leaf.is_some_and(|leaf| removed.iter().any(|name| leaf.value == **name))
         };
         let (recreated, lost): (Vec<&EntityKey>, Vec<&EntityKey>) =
             (self.setting.before.by_key.iter())
-                .filter(|(key, part)| key.kind() == "LocalQueue" && submits_to_removed(part))
+                .filter(|(key, entity)| key.kind() == "LocalQueue" && submits_to_removed(entity))
                 .map(|(key, _)| key)
                 .partition(|key| self.setting.after.by_key.contains_key(key));
         let never = "never start: submit them again to another queue";
@@ -201,8 +203,8 @@ impl Rollout<'_> {
     /// The names of old objects of a kind that refer to a name.
     fn referrers<'s>(&'s self, kind: &'s str, name: &'s str) -> impl Iterator<Item = String> + 's {
         (self.setting.before.by_key.iter())
-            .filter(move |(key, part)| {
-                let mut leaves = part.fields.iter();
+            .filter(move |(key, entity)| {
+                let mut leaves = entity.fields.iter();
                 key.kind() == kind
                     && leaves.any(|(path, leaf)| path.starts_with("spec.") && leaf.value == name)
             })

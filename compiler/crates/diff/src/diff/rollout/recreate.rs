@@ -6,9 +6,11 @@ use gpuc_syntax::shell;
 
 use super::super::entities::{Entity, EntityKey};
 use super::super::report::{Change, Step};
+use super::changed_pools::{change_ids, has_immutable_field};
+use super::phases::{Phase, Planned};
 use super::queues::{KEPT_IN_USE, recreate_flavors};
 use super::scale_down::{immutable_workload_commands, subtract_commands};
-use super::{Phase, Planned, Rollout, change_ids, has_immutable_field};
+use super::states::Rollout;
 
 const CLAIM: &str = "PersistentVolumeClaim";
 const VOLUME: &str = "PersistentVolume";
@@ -86,7 +88,7 @@ impl Rollout<'_> {
             .map(|(kind, name)| self.delete_command(kind, name))
             .collect();
         (!commands.is_empty()).then(|| Step {
-            what: if self.is_delivered_by_commit() {
+            instruction: if self.is_delivered_by_commit() {
                 format!(
                     "Delete the objects that cannot be changed in place: {effect}. {} stops until they are gone, and \
                      recreates them with its next retry",
@@ -134,7 +136,7 @@ impl Rollout<'_> {
             .collect();
         let tool = self.setting.after.controller;
         (!restarted.is_empty()).then(|| Step {
-            what: format!(
+            instruction: format!(
                 "{} cannot be changed in place: {tool} deletes and recreates {} as soon as you push, and its pods \
                  start over. Save its state or wait until it finishes before the push",
                 names.join(", "),
@@ -148,22 +150,22 @@ impl Rollout<'_> {
     /// The commands that delete the workloads of the tree that use a claim: running workloads rather than their
     /// templates.
     fn delete_claim_users_commands(&self, namespace: &str, claim: &str) -> Vec<String> {
-        let has_value = |part: &Entity, path_suffix: &str, value: &str| {
-            (part.fields.iter())
+        let has_value = |entity: &Entity, path_suffix: &str, value: &str| {
+            (entity.fields.iter())
                 .any(|(path, leaf)| path.ends_with(path_suffix) && leaf.value == value)
         };
         let in_namespace: Vec<(&str, String, &Entity)> = (self.setting.before.by_key.iter())
-            .filter_map(|(key, part)| match key {
+            .filter_map(|(key, entity)| match key {
                 EntityKey::Object {
                     kind,
                     namespace: Some(other),
                     ..
-                } if other == namespace => Some((kind.as_str(), key.name(), part)),
+                } if other == namespace => Some((kind.as_str(), key.name(), entity)),
                 _ => None,
             })
             .collect();
         (in_namespace.iter())
-            .filter(|(.., part)| has_value(part, ".claimName", claim))
+            .filter(|(.., entity)| has_value(entity, ".claimName", claim))
             .flat_map(|user| {
                 let (kind, full_name, _) = user;
                 if *kind != "TrainingRuntime" {
@@ -171,8 +173,8 @@ impl Rollout<'_> {
                 }
                 let runtime = full_name.split_once('/').map_or("", |(_, name)| name);
                 (in_namespace.iter())
-                    .filter(|(kind, _, part)| {
-                        *kind == "TrainJob" && has_value(part, "spec.runtimeRef.name", runtime)
+                    .filter(|(kind, _, entity)| {
+                        *kind == "TrainJob" && has_value(entity, "spec.runtimeRef.name", runtime)
                     })
                     .collect()
             })
@@ -201,14 +203,14 @@ impl Rollout<'_> {
         let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
         let size = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == CLAIM && key.name() == *full_name)
-            .and_then(|(_, part)| part.fields.get("spec.resources.requests.storage"))
+            .and_then(|(_, entity)| entity.fields.get("spec.resources.requests.storage"))
             .and_then(|leaf| leaf.value.as_str())
             .unwrap_or("the data");
         let delete_users = self.delete_claim_users_commands(namespace, name);
         let describe = self.describe_claim_command(namespace, name);
         let delete = self.delete_command(CLAIM, full_name);
         let step = |what: String, commands: Vec<String>| Step {
-            what,
+            instruction: what,
             commands,
             changes: change_ids(&[change]),
         };
@@ -268,12 +270,12 @@ impl Rollout<'_> {
     }
 
     fn recreate_volume(&self, change: &Change, volume: &str) -> Vec<Planned> {
-        let part = (self.setting.before.by_key.iter())
+        let entity = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == VOLUME && key.name() == volume)
-            .map(|(_, part)| part);
-        let text = |path: &str| part.and_then(|part| part.fields.get(path)?.value.as_str());
+            .map(|(_, entity)| entity);
+        let text = |path: &str| entity.and_then(|entity| entity.fields.get(path)?.value.as_str());
         let step = |what: String, commands: Vec<String>| Step {
-            what,
+            instruction: what,
             commands,
             changes: change_ids(&[change]),
         };

@@ -7,9 +7,12 @@ use gpuc_syntax::source::Span;
 use super::super::fields::child_path;
 use super::super::impact::Impact;
 use super::super::report::Step;
+use super::changed_pools::remaining_pool_names;
+use super::command_names::BUILD;
+use super::phases::{Phase, Planned};
 use super::queues::join_with_and;
 use super::replacement::ReplacementStrategy;
-use super::{BUILD, Phase, Planned, Rollout, remaining_pool_names};
+use super::states::Rollout;
 
 /// Keys of the input whose values are names of pools.
 const KEYS: &[&str] = &["pool", "pools", POOL_LABEL];
@@ -51,7 +54,7 @@ pub(super) fn move_references(rollout: &Rollout<'_>) -> Vec<Planned> {
             continue;
         }
         steps.push(Step {
-            what: format!(
+            instruction: format!(
                 "When the new pool is ready, in gpu-cluster.yaml {}, so that new pods start there. Then build and \
                  commit",
                 edits.join(", and ")

@@ -1,7 +1,9 @@
 //! Renamed or moved workloads: nothing removes the old ones, so both run until the user deletes one.
 
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, sorted_unique};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// Long-running kinds: the old workload stays until the new one is ready.
 const LONG_RUNNING: &[&str] = &["Deployment", "LeaderWorkerSet", "StatefulSet"];
@@ -35,7 +37,7 @@ pub(super) fn delete_renamed_batch_workloads(rollout: &Rollout<'_>) -> Vec<Plann
     let workloads = rollout.renamed_workloads_of_kinds(BATCH);
     let changes: Vec<&Change> = workloads.iter().map(|workload| workload.change).collect();
     Phase::DeleteBatchWorkloads.plan((!workloads.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "{}: {}, and both would do the same work on separate GPUs. When the old workload has finished or saved its \
              state, delete it before the new one is deployed",
             describe_all(&workloads),
@@ -56,7 +58,7 @@ pub(super) fn delete_renamed_long_running_workloads(rollout: &Rollout<'_>) -> Ve
         changes.push(workload.change);
         commands.push(rollout.delete_command(workload.kind, workload.old));
         let companions = rollout
-            .objects_with_fate(ClusterFate::Removed)
+            .objects_with_status(Status::Removed)
             .filter(|object| object.name == workload.old && COMPANIONS.contains(&object.kind));
         for object in companions {
             if object.kind == SERVICE {
@@ -79,7 +81,7 @@ pub(super) fn delete_renamed_long_running_workloads(rollout: &Rollout<'_>) -> Ve
         )
     };
     Phase::DeleteReplacedWorkloads.plan((!workloads.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "{}: {}, and both run on separate GPUs until you delete the old one. If there are not enough GPUs for \
              both, the new one stays pending until then.{address_note}",
             describe_all(&workloads),
@@ -92,9 +94,9 @@ pub(super) fn delete_renamed_long_running_workloads(rollout: &Rollout<'_>) -> Ve
 
 impl Rollout<'_> {
     /// The objects and other resources that were added or removed.
-    fn objects_with_fate(&self, fate: ClusterFate) -> impl Iterator<Item = ChangedObject<'_>> {
+    fn objects_with_status(&self, status: Status) -> impl Iterator<Item = ChangedObject<'_>> {
         (self.changes.iter())
-            .filter(move |change| change.fate == fate)
+            .filter(move |change| change.status == status)
             .flat_map(|change| {
                 change.names.iter().map(move |name| ChangedObject {
                     change,
@@ -109,7 +111,7 @@ impl Rollout<'_> {
         if self.setting.prunes_removed {
             return Vec::new();
         }
-        self.objects_with_fate(ClusterFate::Removed)
+        self.objects_with_status(Status::Removed)
             .filter(|object| LONG_RUNNING.contains(&object.kind) || BATCH.contains(&object.kind))
             .filter_map(|object| self.renamed_workload(&object))
             .collect()
@@ -118,7 +120,7 @@ impl Rollout<'_> {
     /// The removed workload with its replacement, if there is exactly one candidate.
     fn renamed_workload<'s>(&'s self, removed: &ChangedObject<'s>) -> Option<RenamedWorkload<'s>> {
         let (old_namespace, old_name) = removed.name.split_once('/')?;
-        let added: Vec<(&str, &str, &str)> = (self.objects_with_fate(ClusterFate::Added))
+        let added: Vec<(&str, &str, &str)> = (self.objects_with_status(Status::Added))
             .filter(|object| object.kind == removed.kind)
             .filter_map(|object| {
                 let (namespace, name) = object.name.split_once('/')?;

@@ -8,11 +8,11 @@ use super::super::classify::VersionDirection;
 use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::Step;
+use super::changed_pools::{change_ids, pool_changes, remaining_pool_names, removed_pool_names};
 use super::node_provisioners::ProvisionerChange;
+use super::phases::{Phase, Planned};
 use super::queues::join_with_and;
-use super::{
-    Phase, Planned, Rollout, change_ids, pool_changes, remaining_pool_names, removed_pool_names,
-};
+use super::states::Rollout;
 
 /// The strategy to replace a pool that its cloud cannot change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,7 +46,7 @@ pub(super) fn add_replacement_pools(rollout: &Rollout<'_>) -> Vec<Planned> {
                 && rollout.replacement_strategy(name) != ReplacementStrategy::RemoveFirst
         })
         .map(|name| Step {
-            what: rollout.edit_instructions(&name),
+            instruction: rollout.edit_instructions(&name),
             commands: Vec::new(),
             changes: change_ids(&pool_changes(replaced.iter().copied(), &name)),
         });
@@ -60,7 +60,7 @@ pub(super) fn revert_unsupported_changes(rollout: &Rollout<'_>) -> Vec<Planned> 
         change.kind != "pool" && !rollout.is_downgrade(change) && !rollout.replaces_cluster(change)
     });
     Phase::EditInput.plan((!unsupported.is_empty()).then(|| Step {
-        what: "Every script stops at a change that the cluster does not support in place: revert it, or create a new \
+        instruction: "Every script stops at a change that the cluster does not support in place: revert it, or create a new \
                cluster with another name and move to it"
             .to_owned(),
         commands: Vec::new(),
@@ -75,7 +75,7 @@ pub(super) fn remove_pools_first(rollout: &Rollout<'_>) -> Vec<Planned> {
     (rollout.pools_removed_first().iter())
         .filter(|pool| !created_after_push.contains(&pool.name))
         .flat_map(|pool| {
-            if pool.reason == VERSION && rollout.skips_minor_versions() {
+            if rollout.is_removed_before_upgrade(pool) {
                 let until = ", and leave it out of gpu-cluster.yaml until the last version below is set there";
                 Phase::RemovePoolsBeforeUpgrade.plan(rollout.remove_pool_first(pool, until))
             } else {
@@ -111,11 +111,12 @@ pub(super) fn reduce_full_reservations(rollout: &Rollout<'_>) -> Vec<Planned> {
             continue;
         }
         steps.push(Step {
-            what: format!(
-                "Reservation {id} has {count} machines, of which {} may use {max_used}. The new pool {name} needs {}, \
+            instruction: format!(
+                "Reservation {id} has {}, of which {} may use {max_used}. The new pool {name} needs {}, \
                  and nodes without a free machine are never created: reduce `nodes` of {} and run this command \
                  again. If {name} replaces one of them, remove that one from gpu-cluster.yaml instead, and it is \
                  removed first",
+                gpuc_syntax::diag::phrases::pluralize(count, "machine"),
                 join_with_and(&names),
                 nodes.min,
                 if let [one] = names.as_slice() { one } else { "one of them" },
@@ -220,19 +221,32 @@ impl Rollout<'_> {
 
     /// Whether the cluster is upgraded and the nodes of a pool cannot be upgraded in place.
     fn is_pinned_to_version(&self, name: &str) -> bool {
-        let part = self
+        let entity = self
             .setting
             .before
             .by_key
             .get(&EntityKey::Pool(name.to_owned()));
-        let has_fixed_version = part.is_some_and(|part| {
-            part.field_kinds.iter().any(|(path, kind)| {
-                let value = part.fields.get(path).and_then(|leaf| leaf.value.as_str());
+        let has_fixed_version = entity.is_some_and(|entity| {
+            entity.field_kinds.iter().any(|(path, kind)| {
+                let value = entity.fields.get(path).and_then(|leaf| leaf.value.as_str());
                 matches!(kind.change, plan::Change::Replacement { .. })
                     && value.is_some_and(|text| KubernetesVersion::parse(text).is_some())
             })
         });
         has_fixed_version && !self.upgraded_control_planes().is_empty()
+    }
+
+    /// Whether a pool is removed before the upgrade to an intermediate version.
+    fn is_removed_before_upgrade(&self, pool: &RemovedFirst) -> bool {
+        pool.reason == VERSION && self.skips_minor_versions()
+    }
+
+    /// Whether any pool is removed before the upgrade to an intermediate version.
+    pub(super) fn removes_pools_before_upgrade(&self) -> bool {
+        let created_after_push = self.pools_created_after_push();
+        (self.pools_removed_first().iter()).any(|pool| {
+            !created_after_push.contains(&pool.name) && self.is_removed_before_upgrade(pool)
+        })
     }
 
     /// Whether the upgrade takes several minor versions, each with its own run of the scripts.
@@ -319,7 +333,7 @@ impl Rollout<'_> {
         let changes = self.pool_change_ids(name);
         if let Some(provisioner) = self.node_provisioners(name)[0] {
             let remove = Step {
-                what: format!(
+                instruction: format!(
                     "Remove pool {name} before its replacement is created, because {reason}. When its nodes are no longer \
                      needed, delete its {0} objects: {0} drains and deletes the nodes. Continue when they are gone",
                     provisioner.name
@@ -335,7 +349,7 @@ impl Rollout<'_> {
         }
         vec![
             Step {
-                what: format!(
+                instruction: format!(
                     "Remove pool {name} before its replacement is created, because {reason}. When its nodes are no longer \
                      needed, drain them: their pods stay pending until the new nodes are ready"
                 ),
@@ -343,7 +357,7 @@ impl Rollout<'_> {
                 changes: changes.clone(),
             },
             Step {
-                what: format!("Delete the old pool {name}{until}"),
+                instruction: format!("Delete the old pool {name}{until}"),
                 commands: self
                     .removal_commands(|resource| resource.script == format!("pool-{name}")),
                 changes,

@@ -5,8 +5,10 @@ use gpuc_syntax::shell;
 use serde_json::Value as Json;
 
 use super::super::entities::{Entity, EntityKey};
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids, has_immutable_field};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::{change_ids, has_immutable_field};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// Kinds of workloads.
 const WORKLOADS: &[&str] = &[
@@ -38,7 +40,7 @@ pub(super) fn delete_removed_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter(|change| rollout.is_removed_with_nodes(change))
         .collect();
     Phase::DeleteWorkloads.plan((!removed.is_empty()).then(|| Step {
-        what: format!(
+        instruction: format!(
             "Before nodes are removed, delete the workloads that were removed from the tree: {}. Their pods terminate",
             rollout.setting.retention_reason()
         ),
@@ -51,7 +53,7 @@ pub(super) fn delete_removed_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
 pub(super) fn delete_immutable_workloads(rollout: &Rollout<'_>) -> Vec<Planned> {
     let workloads = rollout.immutable_workloads_on_removed_nodes();
     Phase::DeleteWorkloads.plan((!workloads.is_empty()).then(|| Step {
-        what: "Before nodes are removed, delete the workloads that cannot be changed in place: their pods terminate, \
+        instruction: "Before nodes are removed, delete the workloads that cannot be changed in place: their pods terminate, \
                and the deployment recreates them"
             .to_owned(),
         commands: rollout.delete_commands(&workloads),
@@ -104,8 +106,8 @@ impl Rollout<'_> {
             let keeps_nodes = self.setting.keeps_above_maximum(is_autoscaled).is_some();
             return (!keeps_nodes).then_some(NodeLoss::Nodes { old, new });
         }
-        let zones_of = |part: &Entity, path: &String| -> Option<Vec<Json>> {
-            part.fields.get(path)?.value.as_array().cloned()
+        let zones_of = |entity: &Entity, path: &String| -> Option<Vec<Json>> {
+            entity.fields.get(path)?.value.as_array().cloned()
         };
         let zones: Vec<String> = (new.field_kinds.iter())
             .filter(|(_, kind)| matches!(kind.change, plan::Change::Resize))
@@ -131,14 +133,14 @@ impl Rollout<'_> {
             ),
         });
         let drain = Step {
-            what: pool.describe(),
+            instruction: pool.describe(),
             commands: std::iter::once(format!("{kubectl} get nodes -l {selector}"))
                 .chain(self.drain_commands(&selector))
                 .collect(),
             changes: self.pool_change_ids(name),
         };
         let uncordon = matches!(pool.loss, NodeLoss::Nodes { .. }).then(|| Step {
-            what: format!("Uncordon the remaining nodes of pool {name}"),
+            instruction: format!("Uncordon the remaining nodes of pool {name}"),
             commands: vec![format!(
                 "{kubectl} uncordon -l {}",
                 shell::quote(&all_nodes)
@@ -157,7 +159,7 @@ impl Rollout<'_> {
 
     /// Whether a workload is removed together with nodes, and the user must delete it.
     pub(super) fn is_removed_with_nodes(&self, change: &Change) -> bool {
-        change.fate == ClusterFate::Removed
+        change.status == Status::Removed
             && WORKLOADS.contains(&change.kind.as_str())
             && !self.setting.prunes_removed
             && self.shrinks_any_pool()

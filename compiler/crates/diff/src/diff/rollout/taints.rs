@@ -6,8 +6,10 @@ use gpuc_model::{Pool, PoolTaint, SetBy};
 use gpuc_schema::config::TaintEffect;
 use gpuc_syntax::shell;
 
-use super::super::report::{ClusterFate, Step};
-use super::{BUILD, Phase, Planned, Rollout};
+use super::super::report::{Status, Step};
+use super::command_names::BUILD;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The component that sets a pool's taints on its nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,7 @@ impl TaintChange<'_> {
 /// The steps that keep the old taints in the input next to the new ones.
 pub(super) fn keep_old_taints(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = rollout.staged_taint_changes().into_iter().map(|change| Step {
-        what: format!(
+        instruction: format!(
             "The nodes and pods of pool {} do not change from {} to {} at the same time, and the device plugin stops \
              on nodes with taints that it does not tolerate: keep the old taints next to the new ones in \
              gpu-cluster.yaml for now, in `taints`",
@@ -78,7 +80,7 @@ pub(super) fn remove_taints_by_hand(rollout: &Rollout<'_>) -> Vec<Planned> {
             let arguments = (change.removed.iter())
                 .map(|taint| format!("{}:{}-", taint.key, taint.effect.as_str()));
             Step {
-                what,
+                instruction: what,
                 commands: rollout.taint_commands(change.pool, arguments),
                 changes: rollout.pool_change_ids(pool),
             }
@@ -92,7 +94,7 @@ pub(super) fn add_taints_by_hand(rollout: &Rollout<'_>) -> Vec<Planned> {
     let steps = (changes.iter())
         .filter(|change| change.owner == TaintOwner::User && !change.added.is_empty())
         .map(|change| Step {
-            what: format!(
+            instruction: format!(
                 "gpuc did not create the nodes of pool {}, and no script adds taints to them: if they do not have {} \
                  yet, add it to the nodes and to the configuration that creates them, now that their device plugin \
                  tolerates it",
@@ -127,7 +129,7 @@ pub(super) fn remove_old_taints(rollout: &Rollout<'_>) -> Vec<Planned> {
         .flat_map(|change| rollout.pool_change_ids(&change.pool.name))
         .collect();
     let edit = Step {
-        what: format!(
+        instruction: format!(
             "Remove {} from gpu-cluster.yaml, build and commit",
             taints_of_pools.join(", and ")
         ),
@@ -135,7 +137,7 @@ pub(super) fn remove_old_taints(rollout: &Rollout<'_>) -> Vec<Planned> {
         changes: changes.clone(),
     };
     let remove = Step {
-        what: format!("Remove {taints} from the nodes, while pods still tolerate it"),
+        instruction: format!("Remove {taints} from the nodes, while pods still tolerate it"),
         commands: vec![
             "cloud/apply.sh --dry-run".to_owned(),
             "cloud/apply.sh".to_owned(),
@@ -152,7 +154,7 @@ impl Rollout<'_> {
     /// The pools with GPUs whose taints differ, by name.
     fn taint_changes(&self) -> Vec<TaintChange<'_>> {
         let pools: BTreeSet<&String> = (self.changes.iter())
-            .filter(|change| change.kind == "pool" && change.fate == ClusterFate::Kept)
+            .filter(|change| change.kind == "pool" && change.status == Status::Kept)
             .flat_map(|change| &change.names)
             .collect();
         (pools.into_iter())

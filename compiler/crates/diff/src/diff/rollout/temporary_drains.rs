@@ -7,8 +7,10 @@ use gpuc_syntax::shell;
 
 use super::super::entities::{EntityKey, PLUGIN, SHARING};
 use super::super::impact::Impact;
-use super::super::report::{Change, ClusterFate, FieldChange, Step};
-use super::{Phase, Planned, Rollout, change_ids, pool_changes, sorted_unique};
+use super::super::report::{Change, FieldChange, Status, Step};
+use super::changed_pools::{change_ids, pool_changes, sorted_unique};
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 const NIC_POLICY: &str = "NicNodePolicy";
 
@@ -74,7 +76,7 @@ pub(super) fn drain_temporarily(rollout: &Rollout<'_>) -> Vec<Planned> {
             "Drain all of its nodes at once: the next steps affect every node"
         };
         steps.extend(Phase::DrainNodes.plan([Step {
-            what: format!(
+            instruction: format!(
                 "Drain pool {pool}{note}{}. {advice}",
                 drain.reason.as_clause()
             ),
@@ -82,7 +84,9 @@ pub(super) fn drain_temporarily(rollout: &Rollout<'_>) -> Vec<Planned> {
             changes: changes.clone(),
         }]));
         steps.extend(Phase::Uncordon.plan([Step {
-            what: format!("Uncordon pool {pool} when its nodes advertise the expected resources"),
+            instruction: format!(
+                "Uncordon pool {pool} when its nodes advertise the expected resources"
+            ),
             commands: vec![format!("{} uncordon -l {nodes}", rollout.kubectl())],
             changes,
         }]));
@@ -101,8 +105,9 @@ pub(super) fn delete_nic_driver(rollout: &Rollout<'_>) -> Vec<Planned> {
         .collect();
     Phase::ReplaceDrivers.plan(
         (!commands.is_empty()).then(|| Step {
-            what: "While nothing uses it, delete the NIC driver that was removed from the tree"
-                .to_owned(),
+            instruction:
+                "While nothing uses it, delete the NIC driver that was removed from the tree"
+                    .to_owned(),
             commands,
             changes: change_ids(&changes),
         }),
@@ -158,9 +163,9 @@ impl Rollout<'_> {
             }
             _ => None,
         };
-        let is_kept = change.fate == ClusterFate::Kept;
+        let is_kept = change.status == Status::Kept;
         match (change.kind.as_str(), change.impact) {
-            ("pool", Impact::SlicesRecut | Impact::DriverRestarted) if is_kept => {
+            ("pool", Impact::MigReconfigured | Impact::DriverRestarted) if is_kept => {
                 Some(DrainReason::NodeByNode)
             }
             ("pool", _) if is_kept => change.fields.iter().find_map(by_field),
@@ -194,14 +199,14 @@ impl Rollout<'_> {
         if kind == "pool" {
             return vec![name.to_owned()];
         }
-        let Some(part) = self.find_entity(kind, name) else {
+        let Some(entity) = self.find_entity(kind, name) else {
             return Vec::new();
         };
         // Existing nodes have their own labels, so the DaemonSet's name identifies the pool.
         let plugin_pool = name
             .rsplit_once("/gpuc-runtime-")
             .map(|(_, pool)| pool.to_owned());
-        part.pools.iter().cloned().chain(plugin_pool).collect()
+        entity.pools.iter().cloned().chain(plugin_pool).collect()
     }
 
     /// Whether a pool is neither new nor removed, so that workloads may run on it.
@@ -229,7 +234,7 @@ impl Rollout<'_> {
             let mut entities = side.by_key.iter();
             entities
                 .find(|(key, _)| is_policy(key))
-                .map(|(_, part)| part)
+                .map(|(_, entity)| entity)
         });
         let (Some(old), None) = (old, new) else {
             return false;
@@ -251,7 +256,7 @@ impl Rollout<'_> {
     /// The pools whose driver restarts by a change of another resource than the pool.
     fn pools_with_restarted_driver(&self, change: &Change) -> BTreeSet<String> {
         let is_driver = change.impact == Impact::DriverRestarted && change.kind != NIC_POLICY;
-        if !is_driver || change.kind == "pool" || change.fate == ClusterFate::Added {
+        if !is_driver || change.kind == "pool" || change.status == Status::Added {
             return BTreeSet::new();
         }
         let sides = [self.setting.before, self.setting.after];
@@ -263,11 +268,11 @@ impl Rollout<'_> {
         };
         (sides.iter().flat_map(|side| &side.by_key))
             .filter(|(key, _)| key.kind() == change.kind && change.names.contains(&key.name()))
-            .flat_map(|(_, part)| {
-                if part.pools.is_empty() {
+            .flat_map(|(_, entity)| {
+                if entity.pools.is_empty() {
                     pools_with_gpus()
                 } else {
-                    part.pools.clone()
+                    entity.pools.clone()
                 }
             })
             .filter(|name| {

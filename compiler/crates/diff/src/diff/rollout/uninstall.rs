@@ -5,13 +5,15 @@ use std::cmp::Reverse;
 use gpuc_model::plan::{Chart, Crds, Delivery, Guide, Object, Release};
 use gpuc_syntax::shell;
 
-use super::super::report::{Change, ClusterFate, Step};
-use super::{Phase, Planned, Rollout, change_ids};
+use super::super::report::{Change, Status, Step};
+use super::changed_pools::change_ids;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// The optional steps that uninstall removed releases with CRDs, one for each.
 pub(super) fn uninstall_releases_with_crds(rollout: &Rollout<'_>) -> Vec<Planned> {
     let mut removed: Vec<(&Change, &String)> = (rollout.changes.iter())
-        .filter(|change| change.kind == "Helm release" && change.fate == ClusterFate::Removed)
+        .filter(|change| change.kind == "Helm release" && change.status == Status::Removed)
         .flat_map(|change| change.names.iter().map(move |name| (change, name)))
         .filter(|(_, name)| rollout.installs_crds(name) && !rollout.is_removed_plugin(name))
         .collect();
@@ -43,7 +45,7 @@ pub(super) fn uninstall_releases_with_crds(rollout: &Rollout<'_>) -> Vec<Planned
             )
         };
         Some(Step {
-            what: format!(
+            instruction: format!(
                 "Only if {name} is no longer needed by anything in the cluster, inside or outside this tree: {effect}. \
                  {advice}"
             ),
@@ -82,11 +84,11 @@ impl Rollout<'_> {
             }
             // The controller would reinstall a release that only Helm removed.
             Some(Delivery::Gitops { objects, guide, .. }) if self.setting.prunes_removed => {
-                let mut parts: Vec<&Object> = (objects.iter())
+                let mut controller_objects: Vec<&Object> = (objects.iter())
                     .filter(|object| object.component == name)
                     .collect();
-                parts.sort_by_key(|object| object.identity.kind != "HelmRelease");
-                (parts.iter())
+                controller_objects.sort_by_key(|object| object.identity.kind != "HelmRelease");
+                (controller_objects.iter())
                     .map(|object| self.delete_controller_object_command(guide, object))
                     .collect()
             }

@@ -1,12 +1,15 @@
 //! Kubernetes upgrades: control planes are upgraded one minor version at a time, and never downgraded.
 
-use gpuc_model::plan;
+use gpuc_model::{KubernetesVersion, plan};
 
 use super::super::classify::{VersionDirection, version_change};
 use super::super::entities::EntityKey;
 use super::super::impact::Impact;
 use super::super::report::{Change, FieldChange, Step};
-use super::{BUILD, Phase, Planned, Rollout, change_ids};
+use super::changed_pools::change_ids;
+use super::command_names::BUILD;
+use super::phases::{Phase, Planned};
+use super::states::Rollout;
 
 /// A change of the version of a control plane.
 pub(super) struct VersionChange<'a> {
@@ -21,7 +24,7 @@ pub(super) fn upgrade_through_versions(rollout: &Rollout<'_>) -> Vec<Planned> {
         match direction {
             VersionDirection::Upgrade => {}
             VersionDirection::Downgrade => steps.push(Step {
-                what: "A cluster cannot be downgraded in place: set its current Kubernetes version, or create a new \
+                instruction: "A cluster cannot be downgraded in place: set its current Kubernetes version, or create a new \
                        cluster with another name and move to it"
                     .to_owned(),
                 commands: Vec::new(),
@@ -29,7 +32,8 @@ pub(super) fn upgrade_through_versions(rollout: &Rollout<'_>) -> Vec<Planned> {
             }),
             VersionDirection::SkippingUpgrade(versions) => {
                 let intermediate = versions.split_last().map_or(&[][..], |(_, rest)| rest);
-                for version in intermediate {
+                let has_others = rollout.has_edits_besides(change);
+                for (index, version) in intermediate.iter().enumerate() {
                     let mut commands = vec![
                         BUILD.to_owned(),
                         "cloud/apply.sh --dry-run --allow-disruption".to_owned(),
@@ -38,9 +42,19 @@ pub(super) fn upgrade_through_versions(rollout: &Rollout<'_>) -> Vec<Planned> {
                     commands.extend(rollout.deploy_command());
                     commands.push(format!("{} get nodes", rollout.kubectl()));
                     steps.push(Step {
-                        what: format!(
-                            "Set kubernetes.version to {version}, build, commit and upgrade; continue when every node \
-                             has {version}"
+                        instruction: format!(
+                            "{}Set kubernetes.version to {version}, build, commit and upgrade; continue when every \
+                             node has {version}{}",
+                            if has_others && index == 0 {
+                                rollout.set_aside_text()
+                            } else {
+                                ""
+                            },
+                            if has_others && index + 1 == intermediate.len() {
+                                ". Then restore the other edits"
+                            } else {
+                                ""
+                            },
                         ),
                         commands,
                         changes: change_ids(&[change]),
@@ -58,7 +72,7 @@ pub(super) fn await_automatic_upgrades(rollout: &Rollout<'_>) -> Vec<Planned> {
         .filter(|change| rollout.is_automatic_upgrade(change))
         .collect();
     Phase::AwaitUpgrades.plan((!changes.is_empty()).then(|| Step {
-        what: "Nodes are upgraded automatically and recreated one after another: wait until every node has the new \
+        instruction: "Nodes are upgraded automatically and recreated one after another: wait until every node has the new \
                version"
             .to_owned(),
         commands: vec![format!("{} get nodes", rollout.kubectl())],
@@ -78,13 +92,22 @@ impl Rollout<'_> {
             })
     }
 
+    /// The version that the build of the tree sets, if earlier steps set intermediate versions.
+    pub(super) fn version_after_intermediates(&self) -> Option<KubernetesVersion> {
+        self.version_changes()
+            .find_map(|version| match version.direction {
+                VersionDirection::SkippingUpgrade(versions) => versions.last().copied(),
+                _ => None,
+            })
+    }
+
     fn is_control_plane_version(&self, change: &Change, field: &FieldChange) -> bool {
-        self.setting.after.by_key.iter().any(|(key, part)| {
+        self.setting.after.by_key.iter().any(|(key, entity)| {
             let is_changed = matches!(
                 key,
                 EntityKey::Resource(kind, name) if *kind == change.kind && change.names.contains(name)
             );
-            let kind = part.field_kinds.get(&field.path);
+            let kind = entity.field_kinds.get(&field.path);
             is_changed
                 && kind.is_some_and(|kind| matches!(kind.change, plan::Change::MinorVersionSteps { .. }))
         })
@@ -96,6 +119,23 @@ impl Rollout<'_> {
             .filter(|version| version.direction != VersionDirection::Downgrade)
             .map(|version| version.change)
             .collect()
+    }
+
+    /// Whether the input has edits that do not cause this change of a version. If the causes are unknown, it may.
+    fn has_edits_besides(&self, version: &Change) -> bool {
+        version.causes.is_empty()
+            || (self.changes.iter().flat_map(|change| &change.causes))
+                .any(|cause| !version.causes.contains(cause))
+    }
+
+    /// The instruction to upgrade to an intermediate version without the other edits: their steps come later, and the
+    /// scripts stop at those that the cluster does not support in place.
+    fn set_aside_text(&self) -> &'static str {
+        if self.removes_pools_before_upgrade() {
+            "Until the last of these versions, set all other edits aside, except that the pools above stay removed. "
+        } else {
+            "Until the last of these versions, set all other edits aside. "
+        }
     }
 
     /// Whether a change consists only of a downgrade.
@@ -111,12 +151,12 @@ impl Rollout<'_> {
     pub(super) fn is_automatic_upgrade(&self, change: &Change) -> bool {
         let is_upgraded_automatically = |field: &FieldChange| {
             change.names.iter().all(|name| {
-                let part = self
+                let entity = self
                     .setting
                     .after
                     .by_key
                     .get(&EntityKey::Pool(name.clone()));
-                part.is_some_and(|part| part.auto_upgrades.contains_key(&field.path))
+                entity.is_some_and(|entity| entity.auto_upgrades.contains_key(&field.path))
             })
         };
         let mut recreating = (change.fields.iter())

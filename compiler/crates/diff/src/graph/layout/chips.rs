@@ -1,6 +1,8 @@
 //! Chips: short texts in rounded boxes, wrapped over several lines.
 
-use super::{Anchor, Frame, Ink, Role, SMALL, Text};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::dimensions::SMALL;
 
 /// The height of a chip.
 const CHIP_HEIGHT: f64 = 20.0;

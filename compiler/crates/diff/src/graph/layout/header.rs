@@ -1,6 +1,9 @@
 //! Draws the head of a cluster: its name, location and totals.
 
-use super::{Anchor, BODY, Frame, GAP, INNER_WIDTH, Ink, Role, Text, stack_frames};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::arrangement::stack_frames;
+use super::dimensions::{BODY, GAP, INNER_WIDTH};
 use crate::graph::measure::Font;
 use crate::graph::scene::{format_range, length_of_count};
 use crate::graph::view::{PoolView, View};

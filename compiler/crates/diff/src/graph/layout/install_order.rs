@@ -2,8 +2,10 @@
 
 use gpuc_model::plan::StepKind;
 
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::dimensions::{INNER_WIDTH, PANEL_PADDING, SMALL};
 use super::layers::{Layers, Slot, StepGroup, arrange_in_layers};
-use super::{Anchor, Frame, INNER_WIDTH, Ink, PANEL_PADDING, Role, SMALL, Text};
 use crate::graph::scene::{Line, length_of_count};
 use crate::graph::view::{StepView, View};
 
@@ -46,7 +48,10 @@ pub(super) fn draw_install_order(view: &View) -> Option<Frame> {
     }
     if view.steps.len() > MAX_STEPS {
         let mut note = Frame::group(PANEL_WIDTH, 16.0);
-        let text = format!("and {} more steps", view.steps.len() - MAX_STEPS);
+        let text = format!(
+            "and {}",
+            gpuc_syntax::diag::phrases::pluralize(view.steps.len() - MAX_STEPS, "more step")
+        );
         note.add_text(Text::new(&text, SMALL, Ink::Soft, PANEL_WIDTH).positioned(
             0.0,
             12.0,
@@ -54,7 +59,7 @@ pub(super) fn draw_install_order(view: &View) -> Option<Frame> {
         ));
         parts.push(note);
     }
-    let parts = super::stack_frames(parts, 14.0);
+    let parts = super::arrangement::stack_frames(parts, 14.0);
     let mut card =
         Frame::with_role(Role::Panel, INNER_WIDTH, parts.h() + 2.0 * PANEL_PADDING).round(10.0);
     card.add_frame(parts, PANEL_PADDING, PANEL_PADDING);
@@ -164,9 +169,9 @@ fn draw_step(steps: &[StepView], group: &StepGroup, width: f64) -> Frame {
         (number, _) => format!("{} × {number}", group.stem),
     };
     let after = first.map_or(&[][..], |first| first.dependencies.as_slice());
-    let after = after.iter().take(20).map(|(need, because)| {
+    let after = after.iter().take(20).map(|(need, reason)| {
         let name = &steps[*need].name;
-        format!("after {name}: {because}")
+        format!("after {name}: {reason}")
     });
     let mut title = vec![format!("{}, {kind}", names.join(", "))];
     title.extend(after);

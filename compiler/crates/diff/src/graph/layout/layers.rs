@@ -163,7 +163,7 @@ impl Layers {
             let places: BTreeMap<(usize, Slot), usize> = (self.columns.iter().enumerate())
                 .flat_map(|(layer, column)| {
                     let slots = column.iter().enumerate();
-                    slots.map(move |(place, slot)| ((layer, *slot), place))
+                    slots.map(move |(position, slot)| ((layer, *slot), position))
                 })
                 .collect();
             let middle = |slot: &Slot| {

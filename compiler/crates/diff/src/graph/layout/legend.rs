@@ -1,8 +1,10 @@
-//! The legend of the colours in use.
+//! The legend of the colors in use.
 
 use std::collections::BTreeSet;
 
-use super::{Anchor, Frame, INNER_WIDTH, Ink, Role, SMALL, Text};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::dimensions::{INNER_WIDTH, SMALL};
 
 const ROLE_LABELS: [(Role, &str); 13] = [
     (Role::Gpu, "full GPU"),

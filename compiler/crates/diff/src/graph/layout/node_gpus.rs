@@ -1,6 +1,9 @@
 //! Draws a node with its GPUs to scale: the width of a partition is proportional to its part of the GPU.
 
-use super::{Anchor, Frame, Ink, Role, SMALL, TINY, Text, stack_frames};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::arrangement::stack_frames;
+use super::dimensions::{SMALL, TINY};
 use crate::graph::scene::length_of_count;
 use crate::graph::view::{GpuRun, MigDevice, NodeGpus, Partitioning};
 
@@ -17,23 +20,23 @@ const GPU_GAP: f64 = 6.0;
 const GPU_HEIGHT: f64 = 40.0;
 
 /// A node with its GPUs.
-pub(super) fn draw_node(cards: &NodeGpus, width: f64) -> Frame {
+pub(super) fn draw_node(gpus: &NodeGpus, width: f64) -> Frame {
     let room = width - 2.0 * MACHINE_PADDING;
     let mut parts = vec![draw_caption(
-        &format!("{} × {}", cards.per_node, cards.model),
-        &memory_text(cards),
+        &format!("{} × {}", gpus.per_node, gpus.model),
+        &memory_text(gpus),
         room,
     )];
-    for run in &cards.runs {
-        if cards.runs.len() > 1 {
+    for run in &gpus.runs {
+        if gpus.runs.len() > 1 {
             parts.push(draw_caption(&run_label(run), "", room));
         }
         parts.push(match &run.partitioning {
             Partitioning::Mig {
-                memory_slices: of,
-                devices: slices,
-            } => draw_mig_gpu(*of, slices, room),
-            _ => draw_gpus(cards, run, room),
+                memory_slices,
+                devices,
+            } => draw_mig_gpu(*memory_slices, devices, room),
+            _ => draw_gpus(gpus, run, room),
         });
     }
     let parts = stack_frames(parts, 5.0);
@@ -53,10 +56,10 @@ fn run_label(run: &GpuRun) -> String {
 }
 
 /// The sharing mode of the GPUs and the memory of each.
-fn memory_text(cards: &NodeGpus) -> String {
-    let suffix = if cards.per_node > 1 { " each" } else { "" };
-    let gb = format!("{} GB{suffix}", cards.memory_gb);
-    let what = match cards.runs.as_slice() {
+fn memory_text(gpus: &NodeGpus) -> String {
+    let suffix = if gpus.per_node > 1 { " each" } else { "" };
+    let gb = format!("{} GB{suffix}", gpus.memory_gb);
+    let sharing = match gpus.runs.as_slice() {
         [run] => match &run.partitioning {
             Partitioning::TimeSlicing(number) => format!("{number} × time-slicing · "),
             Partitioning::Mps(number) => format!("{number} × MPS · "),
@@ -65,17 +68,17 @@ fn memory_text(cards: &NodeGpus) -> String {
         },
         _ => String::new(),
     };
-    what + &gb
+    sharing + &gb
 }
 
 /// The caption of GPUs: their model on the left, details on the right.
-fn draw_caption(what: &str, of_them: &str, room: f64) -> Frame {
+fn draw_caption(model: &str, details: &str, room: f64) -> Frame {
     let mut row = Frame::group(room, 15.0);
-    let of_them = Text::new(of_them, SMALL, Ink::Soft, room * 0.6);
-    let remaining_width = room - of_them.width() - 12.0;
-    row.add_text(of_them.positioned(room, 11.5, Anchor::End));
+    let details = Text::new(details, SMALL, Ink::Soft, room * 0.6);
+    let remaining_width = room - details.width() - 12.0;
+    row.add_text(details.positioned(room, 11.5, Anchor::End));
     row.add_text(
-        Text::new(what, SMALL, Ink::Soft, remaining_width).positioned(0.0, 11.5, Anchor::Start),
+        Text::new(model, SMALL, Ink::Soft, remaining_width).positioned(0.0, 11.5, Anchor::Start),
     );
     row
 }
@@ -85,7 +88,7 @@ fn draw_mig_gpu(of: u8, slices: &[MigDevice], room: f64) -> Frame {
     const MIG_HEIGHT: f64 = 30.0;
     let unit = (room - 4.0) / f64::from(of.max(1));
     let mut card = Frame::with_role(Role::Panel, room, MIG_HEIGHT + 6.0).round(5.0);
-    let mut place = |role: Role, start: u8, size: u8, name: &str, title: &str| {
+    let mut add_slice = |role: Role, start: u8, size: u8, name: &str, title: &str| {
         let width = f64::from(size) * unit - 2.0;
         let mut slice = Frame::with_role(role, width, MIG_HEIGHT).title(title);
         let text = Text::new(name, TINY, Ink::Strong, width - 3.0);
@@ -95,9 +98,9 @@ fn draw_mig_gpu(of: u8, slices: &[MigDevice], room: f64) -> Frame {
     let mut next = 0;
     for slice in slices {
         if slice.start > next {
-            place(Role::Unused, next, slice.start - next, "", UNUSED_TITLE);
+            add_slice(Role::Unused, next, slice.start - next, "", UNUSED_TITLE);
         }
-        place(
+        add_slice(
             Role::MigDevice,
             slice.start,
             slice.size,
@@ -107,7 +110,7 @@ fn draw_mig_gpu(of: u8, slices: &[MigDevice], room: f64) -> Frame {
         next = slice.start.saturating_add(slice.size);
     }
     if next < of {
-        place(Role::Unused, next, of - next, "", UNUSED_TITLE);
+        add_slice(Role::Unused, next, of - next, "", UNUSED_TITLE);
     }
     card
 }
@@ -115,7 +118,7 @@ fn draw_mig_gpu(of: u8, slices: &[MigDevice], room: f64) -> Frame {
 const UNUSED_TITLE: &str = "GPU memory without a MIG device";
 
 /// The GPUs of a run next to each other.
-fn draw_gpus(cards: &NodeGpus, run: &GpuRun, room: f64) -> Frame {
+fn draw_gpus(gpus: &NodeGpus, run: &GpuRun, room: f64) -> Frame {
     let across = run.count.clamp(1, MAX_GPUS_PER_ROW);
     let number = f64::from(across);
     let width = ((room - GPU_GAP * (number - 1.0)) / number).min(124.0);
@@ -130,16 +133,16 @@ fn draw_gpus(cards: &NodeGpus, run: &GpuRun, room: f64) -> Frame {
             f64::from(index % MAX_GPUS_PER_ROW),
             f64::from(index / MAX_GPUS_PER_ROW),
         );
-        let gpu = draw_gpu(cards, run, run.first + index, (width, high));
+        let gpu = draw_gpu(gpus, run, run.first + index, (width, high));
         all.add_frame(gpu, x * (width + GPU_GAP), y * (high + GPU_GAP));
     }
     all
 }
 
-fn draw_gpu(cards: &NodeGpus, run: &GpuRun, index: u32, (width, high): (f64, f64)) -> Frame {
-    let title = format!("GPU {index}: {}", cards.model);
-    if cards.fraction < 1.0 {
-        return draw_partial_gpu(cards, width, &title);
+fn draw_gpu(gpus: &NodeGpus, run: &GpuRun, index: u32, (width, high): (f64, f64)) -> Frame {
+    let title = format!("GPU {index}: {}", gpus.model);
+    if gpus.fraction < 1.0 {
+        return draw_partial_gpu(gpus, width, &title);
     }
     let mut gpu = Frame::with_role(Role::Gpu, width, high)
         .round(4.0)
@@ -164,13 +167,13 @@ fn draw_gpu(cards: &NodeGpus, run: &GpuRun, index: u32, (width, high): (f64, f64
 }
 
 /// A part of a GPU: the rest of the GPU belongs to other nodes.
-fn draw_partial_gpu(cards: &NodeGpus, width: f64, title: &str) -> Frame {
-    let percent = cards.fraction * 100.0;
+fn draw_partial_gpu(gpus: &NodeGpus, width: f64, title: &str) -> Frame {
+    let percent = gpus.fraction * 100.0;
     let title = format!("{title}, {percent:.0} % of a GPU");
     let mut card = Frame::with_role(Role::Unused, width, GPU_HEIGHT)
         .round(4.0)
         .title(&title);
-    let own_width = (width - 4.0) * cards.fraction;
+    let own_width = (width - 4.0) * gpus.fraction;
     card.add_frame(
         Frame::with_role(Role::Gpu, own_width, GPU_HEIGHT - 4.0),
         2.0,

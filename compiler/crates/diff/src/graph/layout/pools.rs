@@ -1,11 +1,13 @@
 //! Draws node pools: a panel each, with the GPUs of a node, the nodes, advertised resources, taints and workloads.
 
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::arrangement::{arrange_columns, draw_omitted_panel, stack_frames};
 use super::chips::{Chip, draw_chip, draw_labelled};
-use super::{
-    Anchor, BODY, COLUMN_WIDTH, Frame, GAP, Ink, MAX_PANELS, NAME, PANEL_PADDING, Role, SMALL,
-    STRESSED, Text,
+use super::dimensions::{
+    BODY, COLUMN_WIDTH, GAP, MAX_PANELS, NAME, PANEL_PADDING, SMALL, STRESSED,
 };
-use super::{arrange_columns, draw_omitted_panel, node_gpus, stack_frames};
+use super::node_gpus;
 use crate::graph::scene::{format_grouped, format_range};
 use crate::graph::view::{PoolView, View};
 
@@ -28,12 +30,17 @@ pub(super) fn draw_pools(view: &View) -> Frame {
             rest.sum(PoolView::node_count),
             rest.sum(PoolView::gpu_count),
         );
-        let what = format!(
-            "pools, {} nodes, {} GPUs",
+        let sums = format!(
+            ", nodes: {}, GPUs: {}",
             format_range(nodes.0, nodes.1),
             format_range(gpus.0, gpus.1)
         );
-        all.push(draw_omitted_panel(COLUMN_WIDTH, rest.pools.len(), &what));
+        all.push(draw_omitted_panel(
+            COLUMN_WIDTH,
+            rest.pools.len(),
+            "pool",
+            &sums,
+        ));
     }
     arrange_columns(all, 2, COLUMN_WIDTH, GAP)
 }
@@ -154,17 +161,21 @@ fn draw_nodes(pool: &PoolView) -> Frame {
 }
 
 fn draw_advertised(pool: &PoolView) -> Option<Frame> {
-    let offer = |offer: &crate::graph::view::AdvertisedView| Chip {
+    let chip = |resource: &crate::graph::view::AdvertisedView| Chip {
         role: Role::Advertised,
-        text: format!("{} × {}", format_grouped(offer.per_node.into()), offer.name),
+        text: format!(
+            "{} × {}",
+            format_grouped(resource.per_node.into()),
+            resource.name
+        ),
         title: Some(format!(
             "{}: {} per node, {} in the pool",
-            offer.name,
-            format_grouped(offer.per_node.into()),
-            format_range(offer.min, offer.max)
+            resource.name,
+            format_grouped(resource.per_node.into()),
+            format_range(resource.min, resource.max)
         )),
     };
-    let chips: Vec<_> = pool.advertised.iter().map(offer).collect();
+    let chips: Vec<_> = pool.advertised.iter().map(chip).collect();
     draw_labelled_chips("Per node", &chips)
 }
 

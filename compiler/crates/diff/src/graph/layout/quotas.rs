@@ -2,10 +2,10 @@
 
 use gpuc_model::plan::{QuotaTotalSummary, TeamQuotaSummary};
 
-use super::{
-    Anchor, BODY, COLUMN_WIDTH, Frame, GAP, HEADING, Ink, MAX_PANELS, PANEL_PADDING, Role, SMALL,
-    Text, arrange_columns, draw_omitted_panel, stack_frames,
-};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::arrangement::{arrange_columns, draw_omitted_panel, stack_frames};
+use super::dimensions::{BODY, COLUMN_WIDTH, GAP, HEADING, MAX_PANELS, PANEL_PADDING, SMALL};
 use crate::graph::scene::{format_range, length_of_amount};
 use crate::graph::view::View;
 
@@ -35,7 +35,7 @@ pub(super) fn draw_quotas(view: &View) -> Option<Frame> {
         .collect();
     let rest = view.quota_totals.len().saturating_sub(MAX_PANELS);
     if rest > 0 {
-        all.push(draw_omitted_panel(COLUMN_WIDTH, rest, "quotas"));
+        all.push(draw_omitted_panel(COLUMN_WIDTH, rest, "quota", ""));
     }
     Some(arrange_columns(all, 2, COLUMN_WIDTH, GAP))
 }
@@ -65,8 +65,8 @@ fn draw_quota_total(promise: &QuotaTotalSummary) -> Frame {
     card
 }
 
-fn bar_length(part: u64, whole: u64) -> f64 {
-    BAR_WIDTH * length_of_amount(part) / length_of_amount(whole)
+fn bar_length(amount: u64, scale_max: u64) -> f64 {
+    BAR_WIDTH * length_of_amount(amount) / length_of_amount(scale_max)
 }
 
 fn draw_row(label: &str, numbers: &str, title: &str) -> Frame {
@@ -89,12 +89,12 @@ fn draw_row(label: &str, numbers: &str, title: &str) -> Frame {
 }
 
 /// The capacity: the minimum, and the nodes that the autoscaler may add.
-fn draw_capacity(promise: &QuotaTotalSummary, whole: u64) -> Frame {
+fn draw_capacity(promise: &QuotaTotalSummary, scale_max: u64) -> Frame {
     let (least, most) = (promise.min, promise.max);
     let numbers = format_range(least, most);
     let title = format!("{}: the pool has {numbers}", promise.resource);
     let mut row = draw_row("capacity", &numbers, &title);
-    let always = bar_length(least, whole);
+    let always = bar_length(least, scale_max);
     if least > 0 {
         row.add_frame(
             Frame::with_role(Role::Node, always, BAR_HEIGHT),
@@ -103,7 +103,7 @@ fn draw_capacity(promise: &QuotaTotalSummary, whole: u64) -> Frame {
         );
     }
     if most > least {
-        let added = bar_length(most - least, whole);
+        let added = bar_length(most - least, scale_max);
         row.add_frame(
             Frame::with_role(Role::OptionalNode, added, BAR_HEIGHT),
             LABEL_WIDTH + always,
@@ -114,7 +114,7 @@ fn draw_capacity(promise: &QuotaTotalSummary, whole: u64) -> Frame {
 }
 
 /// The limit of a team, with its guaranteed quota inside.
-fn draw_team_quota(team: &TeamQuotaSummary, whole: u64) -> Frame {
+fn draw_team_quota(team: &TeamQuotaSummary, scale_max: u64) -> Frame {
     let (kept, limit) = (team.guaranteed, team.limit.max(team.guaranteed));
     let numbers = format!(
         "{}, max {}",
@@ -124,11 +124,11 @@ fn draw_team_quota(team: &TeamQuotaSummary, whole: u64) -> Frame {
     let title = format!("{}: {kept} guaranteed, max {limit}", team.name);
     let mut row = draw_row(&team.name, &numbers, &title);
     // The sum of all limits may exceed the scale: the bar is cut off there.
-    let (kept, limit) = (kept.min(whole), limit.min(whole));
+    let (kept, limit) = (kept.min(scale_max), limit.min(scale_max));
     if limit > 0 {
-        let mut bar = Frame::with_role(Role::Limit, bar_length(limit, whole), BAR_HEIGHT);
+        let mut bar = Frame::with_role(Role::Limit, bar_length(limit, scale_max), BAR_HEIGHT);
         if kept > 0 {
-            let inner = (bar_length(kept, whole) - 4.0).max(1.0).min(bar.w());
+            let inner = (bar_length(kept, scale_max) - 4.0).max(1.0).min(bar.w());
             let x = if bar.w() > 4.0 { 2.0 } else { 0.0 };
             bar.add_frame(
                 Frame::with_role(Role::Guaranteed, inner.min(bar.w() - x), BAR_HEIGHT - 4.0)

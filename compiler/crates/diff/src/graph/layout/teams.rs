@@ -1,9 +1,9 @@
 //! Draws teams with their namespaces and members.
 
-use super::{
-    Anchor, BODY, Frame, GAP, HEADING, INNER_WIDTH, Ink, MAX_PANELS, Role, Text, arrange_columns,
-    draw_omitted_panel,
-};
+use super::super::palette::{Ink, Role};
+use super::super::scene::{Anchor, Frame, Text};
+use super::arrangement::{arrange_columns, draw_omitted_panel};
+use super::dimensions::{BODY, GAP, HEADING, INNER_WIDTH, MAX_PANELS};
 use crate::graph::view::{TeamView, View};
 
 /// The width of a team's panel.
@@ -16,7 +16,7 @@ pub(super) fn draw_teams(view: &View) -> Option<Frame> {
     let mut all: Vec<_> = view.teams.iter().take(MAX_PANELS).map(draw_team).collect();
     let rest = view.teams.len().saturating_sub(MAX_PANELS);
     if rest > 0 {
-        all.push(draw_omitted_panel(TEAM_WIDTH, rest, "teams"));
+        all.push(draw_omitted_panel(TEAM_WIDTH, rest, "team", ""));
     }
     Some(arrange_columns(all, 3, TEAM_WIDTH, GAP))
 }

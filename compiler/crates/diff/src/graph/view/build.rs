@@ -34,7 +34,7 @@ impl View {
                     members: team.members.clone(),
                 })
                 .collect(),
-            quota_totals: summary.promises.clone(),
+            quota_totals: summary.quotas.clone(),
             steps: step_views(cluster, steps),
             workloads: cluster.config.workloads.len(),
         }
@@ -49,7 +49,7 @@ fn facts(cluster: &Cluster, summary: &Summary) -> Vec<String> {
         Autoscaler::Managed => Some("cloud autoscaler"),
     };
     let mut facts = vec![
-        summary.place.clone(),
+        summary.location.clone(),
         format!("Kubernetes {}", summary.kubernetes),
     ];
     facts.extend(scaler.map(str::to_owned));

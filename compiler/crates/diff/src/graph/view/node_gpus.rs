@@ -62,16 +62,18 @@ pub struct MigDevice {
 impl NodeGpus {
     /// The GPUs of a pool's node.
     pub(super) fn for_pool(pool: &Pool, gpus: &PoolGpus) -> Self {
-        let part = gpus.fraction.map_or(1.0, |part| match part.denominator {
-            // The cloud does not document the fraction.
-            0 => 0.5,
-            all => f64::from(part.numerator) / f64::from(all),
-        });
+        let fraction = gpus
+            .fraction
+            .map_or(1.0, |fraction| match fraction.denominator {
+                // The cloud does not document the fraction.
+                0 => 0.5,
+                all => f64::from(fraction.numerator) / f64::from(all),
+            });
         Self {
             per_node: gpus.per_node,
             model: gpus.model.key.to_owned(),
             memory_gb: gpus.model.memory_gb,
-            fraction: part,
+            fraction,
             runs: gpu_runs(pool, gpus),
         }
     }
@@ -85,7 +87,7 @@ fn gpu_runs(pool: &Pool, gpus: &PoolGpus) -> Vec<GpuRun> {
             partitioning,
         }]
     };
-    let (cut, mig) = match (pool.sharing.get(), gpus.model.mig) {
+    let (mig_gpus, mig) = match (pool.sharing.get(), gpus.model.mig) {
         (Some(Sharing::TimeSlicing { replicas, .. }), _) => {
             return all(Partitioning::TimeSlicing(replicas.value));
         }
@@ -93,7 +95,7 @@ fn gpu_runs(pool: &Pool, gpus: &PoolGpus) -> Vec<GpuRun> {
         (Some(Sharing::Mig { gpus, .. }), Some(mig)) => (gpus, mig),
         _ => return all(Partitioning::Unpartitioned),
     };
-    let slice = |at: &gpuc_schema::gpu::placement::Placement| {
+    let mig_device = |at: &gpuc_schema::gpu::placement::Placement| {
         let compute = mig.profile(at.profile).map_or(0, |it| it.compute_slices);
         MigDevice {
             profile: at.profile.to_owned(),
@@ -105,7 +107,7 @@ fn gpu_runs(pool: &Pool, gpus: &PoolGpus) -> Vec<GpuRun> {
             ),
         }
     };
-    let alike = cut.chunk_by(|one, other| one.placements == other.placements);
+    let runs = mig_gpus.chunk_by(|one, other| one.placements == other.placements);
     let run = |run: &[gpuc_model::MigGpu]| GpuRun {
         first: run[0].index,
         count: u32::try_from(run.len()).unwrap_or(u32::MAX),
@@ -113,9 +115,9 @@ fn gpu_runs(pool: &Pool, gpus: &PoolGpus) -> Vec<GpuRun> {
             [] => Partitioning::Unpartitioned,
             slices => Partitioning::Mig {
                 memory_slices: mig.memory_slices,
-                devices: slices.iter().map(slice).collect(),
+                devices: slices.iter().map(mig_device).collect(),
             },
         },
     };
-    alike.map(run).collect()
+    runs.map(run).collect()
 }

@@ -28,7 +28,7 @@ impl PartEffect {
             Self::Removed => Some(format!("{name} disappears")),
             Self::Changed(Some(value)) => Some(format!("{name} becomes `{value}`")),
             Self::Changed(None) => Some(format!("{name} changes")),
-            Self::ChangedInside(what) => Some(format!("in {name}, {what}")),
+            Self::ChangedInside(effect) => Some(format!("in {name}, {effect}")),
         }
     }
 }
@@ -104,16 +104,16 @@ fn compare_part(before: &Node, after: &Node, path: &Path) -> PartEffect {
 fn describe_text_change(old: &str, new: &str) -> String {
     let pages = parse_document(old).zip(parse_document(new));
     if let Some((old, new)) = &pages
-        && let Some(what) = describe_field_change(old, new)
+        && let Some(description) = describe_field_change(old, new)
     {
-        return what;
+        return description;
     }
     let describe_line = |text: &str, moved: Vec<PartEffect>| {
         let mut pairs = text.lines().zip(moved);
         pairs.find_map(|(line, moved)| moved.describe(&format!("the line `{}`", short_text(line))))
     };
-    if let Some(what) = describe_line(old, line_effects(old, new)) {
-        return what;
+    if let Some(description) = describe_line(old, line_effects(old, new)) {
+        return description;
     }
     let mut more = new.lines().zip(line_effects(new, old));
     let more = more.find(|(_, moved)| *moved != PartEffect::Unchanged);
@@ -124,12 +124,12 @@ fn describe_text_change(old: &str, new: &str) -> String {
 }
 
 fn describe_field_change(old: &IndexedDocument, new: &IndexedDocument) -> Option<String> {
-    let whole = Path::default();
+    let root = Path::default();
     let name = |path: &Path| format!("`{path}`");
-    let gone = old.leaf_paths(&whole).into_iter();
+    let gone = old.leaf_paths(&root).into_iter();
     let mut gone = gone.filter_map(|path| compare_field(old, new, &path).describe(&name(&path)));
     gone.next().or_else(|| {
-        let mut more = new.leaf_paths(&whole).into_iter();
+        let mut more = new.leaf_paths(&root).into_iter();
         let more = more.find(|path| compare_field(new, old, path) == PartEffect::Removed)?;
         Some(format!("{} appears", name(&more)))
     })
@@ -216,15 +216,15 @@ pub(super) fn line_effects(before: &str, after: &str) -> Vec<PartEffect> {
     let end = pairs.take_while(|(a, b)| a == b).count();
     let a = &rest_old[..rest_old.len() - end];
     let b = &rest_new[..rest_new.len() - end];
-    let mut moved = vec![PartEffect::Unchanged; start];
-    moved.extend(effects_between(a, b));
-    moved.extend(std::iter::repeat_n(PartEffect::Unchanged, end));
-    moved
+    let mut effects = vec![PartEffect::Unchanged; start];
+    effects.extend(effects_between(a, b));
+    effects.extend(std::iter::repeat_n(PartEffect::Unchanged, end));
+    effects
 }
 
 /// The effect on lines between two unchanged ones.
 fn effects_between(a: &[&str], b: &[&str]) -> Vec<PartEffect> {
-    let mut moved = Vec::new();
+    let mut effects = Vec::new();
     let mut waiting = 0..0;
     let mut block = 0..0;
     let kept = if a.len().saturating_mul(b.len()) > MOST_PAIRS {
@@ -235,24 +235,24 @@ fn effects_between(a: &[&str], b: &[&str]) -> Vec<PartEffect> {
     for (i, j) in kept.into_iter().chain([(a.len(), b.len())]) {
         waiting.end = i;
         block.end = j;
-        for place in waiting.clone() {
-            let now = if waiting.len() == block.len() {
-                let line = b[block.start + (place - waiting.start)];
+        for line_index in waiting.clone() {
+            let effect = if waiting.len() == block.len() {
+                let line = b[block.start + (line_index - waiting.start)];
                 PartEffect::Changed(Some(short_text(line)))
             } else if block.is_empty() {
                 PartEffect::Removed
             } else {
                 PartEffect::Changed(None)
             };
-            moved.push(now);
+            effects.push(effect);
         }
         if i < a.len() {
-            moved.push(PartEffect::Unchanged);
+            effects.push(PartEffect::Unchanged);
         }
         waiting = i + 1..i + 1;
         block = j + 1..j + 1;
     }
-    moved
+    effects
 }
 
 /// The pairs of a longest common subsequence.

@@ -38,7 +38,7 @@ const VALUES_PER_INPUT: usize = 2;
 pub fn find_suspects(
     compilation: &Compilation,
     leaves: InputLeaves,
-    asked: &ResolvedQuery,
+    query: &ResolvedQuery,
     options: &Options<'_>,
     tick: &(dyn Fn() + Sync),
 ) -> (Vec<InputLeaf>, usize) {
@@ -55,8 +55,8 @@ pub fn find_suspects(
     let screen = GroupTest {
         compilation,
         options,
-        asked,
-        targets: queried_targets(asked),
+        query,
+        targets: queried_targets(query),
         remaining: AtomicUsize::new(most.saturating_sub(all.len() * COMPILATIONS_PER_INPUT)),
         tick,
     };
@@ -66,10 +66,10 @@ pub fn find_suspects(
 }
 
 /// The queried parts.
-fn queried_targets(asked: &ResolvedQuery) -> Vec<QueryTarget> {
-    match &asked.target {
+fn queried_targets(query: &ResolvedQuery) -> Vec<QueryTarget> {
+    match &query.target {
         QueryTarget::Field(path) => {
-            let leaves = asked.document.leaf_paths(path).into_iter();
+            let leaves = query.document.leaf_paths(path).into_iter();
             leaves.map(QueryTarget::Field).collect()
         }
         at => vec![at.clone()],
@@ -79,7 +79,7 @@ fn queried_targets(asked: &ResolvedQuery) -> Vec<QueryTarget> {
 struct GroupTest<'s> {
     compilation: &'s Compilation,
     options: &'s Options<'s>,
-    asked: &'s ResolvedQuery,
+    query: &'s ResolvedQuery,
     targets: Vec<QueryTarget>,
     remaining: AtomicUsize,
     tick: &'s (dyn Fn() + Sync),
@@ -279,22 +279,22 @@ impl GroupTest<'_> {
             return GroupOutcome::Invalid([errors.map(|it| it.primary.span).collect(), labels]);
         };
         let lock = lock.to_json();
-        let text = if self.asked.file == LOCK_FILE {
+        let text = if self.query.file == LOCK_FILE {
             Some(lock.as_str())
         } else {
-            tree.get(&self.asked.file)
+            tree.get(&self.query.file)
                 .map(|file| file.contents.as_str())
         };
-        let page = &self.asked.document;
+        let page = &self.query.document;
         let after = match text {
             None => TreeFileState::Removed,
             Some(text) if text == page.text() => return GroupOutcome::Unchanged,
             Some(text) => TreeFileState::Changed(text),
         };
-        let moved = effects_of_state(&self.asked.file, page, after, &self.targets);
-        if moved
+        let effects = effects_of_state(&self.query.file, page, after, &self.targets);
+        if effects
             .iter()
-            .all(|moved| *moved == super::affected::PartEffect::Unchanged)
+            .all(|effect| *effect == super::affected::PartEffect::Unchanged)
         {
             GroupOutcome::Unchanged
         } else {

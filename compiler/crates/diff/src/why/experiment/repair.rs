@@ -24,8 +24,8 @@ const MAX_NAMED: usize = 3;
 
 /// Whether all errors after a change are outside of the changed input.
 pub(super) fn is_possible(leaf: &InputLeaf, after: &Compilation) -> bool {
-    let places = error_spans(after);
-    !places.is_empty() && places.iter().all(|place| !overlaps(leaf.span, *place))
+    let spans = error_spans(after);
+    !spans.is_empty() && spans.iter().all(|span| !overlaps(leaf.span, *span))
 }
 
 /// Repeats the change with the inputs at the errors removed as well.
@@ -47,8 +47,8 @@ pub(super) fn repair(
         if !is_possible(leaf, &after) {
             return None;
         }
-        for place in error_spans(&after) {
-            let path = part_at(root, place)?;
+        for span in error_spans(&after) {
+            let path = part_at(root, span)?;
             if !out.contains(&path) {
                 out.push(path);
             }
@@ -97,23 +97,24 @@ fn error_spans(after: &Compilation) -> Vec<Span> {
 }
 
 /// The smallest part of the document that contains a location.
-fn part_at(root: &Node, place: Span) -> Option<Path> {
+fn part_at(root: &Node, location: Span) -> Option<Path> {
     let mut found: Option<(u32, Path)> = None;
     walk(root, &mut |path, node| {
-        let mut see = |span: Span, path: Path| {
-            let holds =
-                span.source == place.source && span.start <= place.start && place.end <= span.end;
+        let mut compare_size = |span: Span, path: Path| {
+            let contains_location = span.source == location.source
+                && span.start <= location.start
+                && location.end <= span.end;
             let size = span.end - span.start;
-            if holds && found.as_ref().is_none_or(|(best, _)| size <= *best) {
+            if contains_location && found.as_ref().is_none_or(|(best, _)| size <= *best) {
                 found = Some((size, path));
             }
         };
         if !path.0.is_empty() {
-            see(node.span(), path.clone());
+            compare_size(node.span(), path.clone());
         }
         for entry in node.entries() {
             let path = path.child(Step::Key(entry.key.clone()));
-            see(entry.key_span, path);
+            compare_size(entry.key_span, path);
         }
     });
     found.map(|(_, path)| path)

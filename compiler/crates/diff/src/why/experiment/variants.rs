@@ -327,11 +327,11 @@ fn other_union_members(leaf: &InputLeaf, node: &Node) -> Vec<(Vec<Entry>, String
     let [Entry { key, value, .. }] = node.entries() else {
         return Vec::new();
     };
-    let place = leaf.path.keys();
-    if !UNIONS.contains(&place.as_str()) {
+    let keys = leaf.path.keys();
+    if !UNIONS.contains(&keys.as_str()) {
         return Vec::new();
     }
-    let choices = schema::describe_key(&place)
+    let choices = schema::describe_key(&keys)
         .map(|key| key.keys)
         .unwrap_or_default();
     let others = choices.into_iter().filter(|(other, _)| other != key);

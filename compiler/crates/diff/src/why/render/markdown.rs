@@ -5,67 +5,67 @@ use std::fmt::Write;
 use gpuc_syntax::diag::render::{inline_code, table_cell};
 
 use super::text::origin_text;
-use super::{Because, Place, Told, untried_note};
+use super::{ExplanationReport, Location, ReasonReport, untried_note};
 
 /// Renders an explanation as Markdown.
-pub fn markdown(told: &Told) -> String {
+pub fn markdown(answer: &ExplanationReport) -> String {
     let mut text = format!(
         "**{}**",
-        inline_code(&format!("{}/{}", told.cluster, told.file))
+        inline_code(&format!("{}/{}", answer.cluster, answer.file))
     );
-    if let Some(path) = &told.path {
+    if let Some(path) = &answer.path {
         let _ = write!(text, " {}", inline_code(path));
     }
-    let value = told.value.as_ref().filter(|value| !value.is_empty());
-    if let Some(value) = value.filter(|_| told.parts.is_empty()) {
+    let value = answer.value.as_ref().filter(|value| !value.is_empty());
+    if let Some(value) = value.filter(|_| answer.parts.is_empty()) {
         let _ = write!(text, " is {}", inline_code(value));
     }
     text.push_str("\n\n");
-    if told.parts.is_empty() {
-        if !told.moved_by.is_empty() {
+    if answer.parts.is_empty() {
+        if !answer.affected_by.is_empty() {
             text.push_str("| Input | Change | Effect |\n| --- | --- | --- |\n");
         }
-        for mover in &told.moved_by {
-            let place = format_place(&mover.place);
-            let (tried, then) = (table_cell(&mover.tried), table_cell(&mover.then));
+        for mover in &answer.affected_by {
+            let place = format_place(&mover.location);
+            let (tried, then) = (table_cell(&mover.tried), table_cell(&mover.effect));
             let _ = writeln!(text, "| {place} | {tried} | {then} |");
         }
     } else {
         text.push_str("| Line | Value | Derived from |\n| --- | --- | --- |\n");
-        for part in &told.parts {
-            let what = match &part.path {
+        for part in &answer.parts {
+            let value = match &part.path {
                 Some(path) => format!("{path}: {}", part.value),
                 None => part.value.clone(),
             };
-            let (what, from) = (inline_code(&what), table_cell(&origin_text(told, part)));
-            let _ = writeln!(text, "| {} | {what} | {from} |", part.first_line);
+            let (value, from) = (inline_code(&value), table_cell(&origin_text(answer, part)));
+            let _ = writeln!(text, "| {} | {value} | {from} |", part.first_line);
         }
     }
-    if !told.parts.is_empty() && !told.moved_by.is_empty() {
-        let places: Vec<_> = told
-            .moved_by
+    if !answer.parts.is_empty() && !answer.affected_by.is_empty() {
+        let places: Vec<_> = answer
+            .affected_by
             .iter()
-            .map(|mover| format_place(&mover.place))
+            .map(|mover| format_place(&mover.location))
             .collect();
         let _ = writeln!(text, "\nAll of it is affected by {}.", places.join(", "));
     }
-    if !told.reasons.is_empty() {
+    if !answer.reasons.is_empty() {
         text.push('\n');
-        text.extend(told.reasons.iter().map(format_reason));
+        text.extend(answer.reasons.iter().map(format_reason));
     }
-    if let Some(note) = untried_note(told) {
+    if let Some(note) = untried_note(answer) {
         let _ = writeln!(text, "\nNote: {note}.");
     }
     text
 }
 
-fn format_reason(reason: &Because) -> String {
-    let of = reason.of.as_deref();
+fn format_reason(reason: &ReasonReport) -> String {
+    let of = reason.scope.as_deref();
     let of = of.map(|of| format!(" ({of})")).unwrap_or_default();
     let mut text = format!(
         "- {}{of}: {}",
         reason.kind.as_str(),
-        table_cell(&reason.what)
+        table_cell(&reason.text)
     );
     if !reason.inputs.is_empty() {
         let places: Vec<_> = reason.inputs.iter().map(format_place).collect();
@@ -77,28 +77,28 @@ fn format_reason(reason: &Because) -> String {
     text + "\n"
 }
 
-fn format_place(place: &Place) -> String {
+fn format_place(place: &Location) -> String {
     let path = place.path.as_deref().unwrap_or_default();
     inline_code(format!("{}:{} {path}", place.file, place.line).trim_end())
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Mover, Told};
+    use super::super::{ExplanationReport, Influence};
     use super::*;
     use crate::why::Kind;
 
     #[test]
     fn user_text_is_escaped() {
         let nasty = "<img src=x> @team ` | [a](https://b.example)";
-        let place = Place {
+        let place = Location {
             file: "gpu-cluster.yaml".to_owned(),
             line: 1,
             column: 1,
             path: Some(nasty.to_owned()),
             text: nasty.to_owned(),
         };
-        let told = Told {
+        let answer = ExplanationReport {
             version: 1,
             cluster: "a".to_owned(),
             file: "README.md".to_owned(),
@@ -106,15 +106,15 @@ mod tests {
             first_line: 1,
             last_line: 1,
             value: Some(nasty.to_owned()),
-            moved_by: vec![Mover {
-                place: place.clone(),
+            affected_by: vec![Influence {
+                location: place.clone(),
                 tried: nasty.to_owned(),
-                then: nasty.to_owned(),
+                effect: nasty.to_owned(),
             }],
-            reasons: vec![Because {
+            reasons: vec![ReasonReport {
                 kind: Kind::Rule,
-                what: nasty.to_owned(),
-                of: None,
+                text: nasty.to_owned(),
+                scope: None,
                 source: Some("https://example.com/@a".to_owned()),
                 inputs: vec![place],
             }],
@@ -122,7 +122,7 @@ mod tests {
             tried: 1,
             untried: 0,
         };
-        let text = markdown(&told);
+        let text = markdown(&answer);
         // Skips code spans between double backticks.
         let prose: Vec<_> = text.split("``").step_by(2).collect();
         let prose = prose.concat();

@@ -18,7 +18,7 @@ pub use text::text;
 /// An explanation of a part of a generated tree, as printed by `gpuc why --format json`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Told {
+pub struct ExplanationReport {
     /// The version of this format.
     pub version: u32,
     /// The name of the cluster.
@@ -36,9 +36,9 @@ pub struct Told {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The inputs that affect it: each was changed alone, and the queried part changed or disappeared.
-    pub moved_by: Vec<Mover>,
+    pub affected_by: Vec<Influence>,
     /// The reasons, nearest first.
-    pub reasons: Vec<Because>,
+    pub reasons: Vec<ReasonReport>,
     /// The parts of a whole file, in order; empty otherwise.
     pub parts: Vec<Part>,
     /// The number of inputs that were changed to find out.
@@ -50,7 +50,7 @@ pub struct Told {
 /// A location in the input.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Place {
+pub struct Location {
     /// The file, as on the command line or relative to the working directory.
     pub file: String,
     /// The line, counted from 1.
@@ -68,31 +68,31 @@ pub struct Place {
 /// An input that affects the queried part.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Mover {
+pub struct Influence {
     /// The location of the input.
-    pub place: Place,
+    pub location: Location,
     /// The change that was tried.
     pub tried: String,
     /// The effect on the queried part.
-    pub then: String,
+    pub effect: String,
 }
 
 /// A reason.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Because {
+pub struct ReasonReport {
     /// The kind of reason.
     pub kind: Kind,
     /// The reason.
-    pub what: String,
+    pub text: String,
     /// The scope of the reason, if larger than the queried part: `the object`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub of: Option<String>,
+    pub scope: Option<String>,
     /// The source: repository, path and revision, or URL and date.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The locations in the input that it is derived from.
-    pub inputs: Vec<Place>,
+    pub inputs: Vec<Location>,
 }
 
 /// A part of a whole file.
@@ -109,14 +109,14 @@ pub struct Part {
     /// The value, in one short line.
     pub value: String,
     /// The locations of the inputs that affect it.
-    pub moved_by: Vec<Place>,
+    pub affected_by: Vec<Location>,
     /// The reasons, nearest first.
-    pub reasons: Vec<Because>,
+    pub reasons: Vec<ReasonReport>,
 }
 
 /// The JSON Schema of an explanation, committed as `schema/why.schema.json`.
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Told);
+    let schema = schemars::schema_for!(ExplanationReport);
     let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text + "\n"
 }
@@ -127,33 +127,33 @@ pub fn resolve(
     index: &Index<'_>,
     sources: &Sources,
     counts: (usize, usize),
-) -> Told {
-    let look = SpanResolver {
+) -> ExplanationReport {
+    let resolver = SpanResolver {
         places: index.paths_by_span(),
         sources,
     };
-    let mover = |cause: &Cause| Mover {
-        place: look.place_of_cause(cause),
+    let mover = |cause: &Cause| Influence {
+        location: resolver.place_of_cause(cause),
         tried: cause.change.clone(),
-        then: cause.effect.clone(),
+        effect: cause.effect.clone(),
     };
     let part = |row: &super::ExplainedPart| Part {
         path: target_path(&row.target),
         first_line: row.lines.0,
         last_line: row.lines.1,
         value: row.value.clone(),
-        moved_by: row
+        affected_by: row
             .causes
             .iter()
-            .map(|cause| look.place_of_cause(cause))
+            .map(|cause| resolver.place_of_cause(cause))
             .collect(),
         reasons: row
             .reasons
             .iter()
-            .map(|reason| look.resolve_reason(reason))
+            .map(|reason| resolver.resolve_reason(reason))
             .collect(),
     };
-    Told {
+    ExplanationReport {
         version: 1,
         cluster: answer.cluster.clone(),
         file: answer.file.clone(),
@@ -161,11 +161,11 @@ pub fn resolve(
         first_line: answer.lines.0,
         last_line: answer.lines.1,
         value: answer.value.clone(),
-        moved_by: answer.causes.iter().map(mover).collect(),
+        affected_by: answer.causes.iter().map(mover).collect(),
         reasons: answer
             .reasons
             .iter()
-            .map(|reason| look.resolve_reason(reason))
+            .map(|reason| resolver.resolve_reason(reason))
             .collect(),
         parts: answer.parts.iter().map(part).collect(),
         tried: counts.0,
@@ -187,27 +187,27 @@ struct SpanResolver<'l> {
 }
 
 impl SpanResolver<'_> {
-    fn place_of_cause(&self, cause: &Cause) -> Place {
+    fn place_of_cause(&self, cause: &Cause) -> Location {
         let path = Some(cause.leaf.path.to_string());
         let place = self.place(cause.leaf.span);
         let place = place.unwrap_or_else(|| unreachable!("every changed input has a location"));
-        Place { path, ..place }
+        Location { path, ..place }
     }
 
-    fn resolve_reason(&self, reason: &Reason) -> Because {
+    fn resolve_reason(&self, reason: &Reason) -> ReasonReport {
         let inputs = reason.inputs.iter().filter_map(|span| self.place(*span));
-        Because {
+        ReasonReport {
             kind: reason.kind,
-            what: reason.text.clone(),
-            of: reason.scope.map(str::to_owned),
+            text: reason.text.clone(),
+            scope: reason.scope.map(str::to_owned),
             source: reason.source.clone(),
             inputs: inputs.collect(),
         }
     }
 
-    fn place(&self, span: Span) -> Option<Place> {
+    fn place(&self, span: Span) -> Option<Location> {
         let (file, position) = self.sources.locate(span)?;
-        Some(Place {
+        Some(Location {
             file: file.to_owned(),
             line: position.line,
             column: position.column,
@@ -224,19 +224,19 @@ pub fn strip_control_characters(text: &str) -> String {
 }
 
 /// A location in the input with its text.
-fn place_line(place: &Place) -> String {
+fn place_line(place: &Location) -> String {
     let at = format!("{}:{}:{}", place.file, place.line, place.column);
-    let what = match (&place.path, place.text.as_str()) {
+    let description = match (&place.path, place.text.as_str()) {
         (Some(path), "") => path.clone(),
         (Some(path), text) => format!("{path}: {text}"),
         (None, text) => text.to_owned(),
     };
-    strip_control_characters(&format!("{at}  {what}"))
+    strip_control_characters(&format!("{at}  {description}"))
 }
 
 /// The note about inputs that were not tried.
-fn untried_note(told: &Told) -> Option<String> {
-    let (tried, untried) = (told.tried, told.untried);
+fn untried_note(answer: &ExplanationReport) -> Option<String> {
+    let (tried, untried) = (answer.tried, answer.untried);
     (untried > 0).then(|| {
         format!(
             "the input is large: only the {tried} most likely of its {} parts were tried",

@@ -19,23 +19,23 @@ pub(in crate::api_server) struct CelRule {
 
 static CEL_RULES: LazyLock<BTreeMap<&'static str, Vec<CelRule>>> = LazyLock::new(|| {
     let mut all: BTreeMap<_, Vec<_>> = BTreeMap::new();
-    let (mut place, mut message) = ("", "");
+    let (mut location, mut message) = ("", "");
     for line in CUSTOM_RULES.lines().filter(|line| !line.starts_with('#')) {
         match (line.strip_prefix("  ! "), line.strip_prefix("  ")) {
             (Some(text), _) => message = text,
             (None, Some(text)) => all
-                .entry(place)
+                .entry(location)
                 .or_default()
                 .push(CelRule { text, message }),
-            (None, None) => place = line,
+            (None, None) => location = line,
         }
     }
     all
 });
 
 /// The rules of a type, `Type`, of a field of one, `Type.field`, or of each item of such a field, `Type.field[]`.
-pub(in crate::api_server) fn cel_rules(place: &str) -> &'static [CelRule] {
-    CEL_RULES.get(place).map_or(&[], Vec::as_slice)
+pub(in crate::api_server) fn cel_rules(location: &str) -> &'static [CelRule] {
+    CEL_RULES.get(location).map_or(&[], Vec::as_slice)
 }
 
 /// All locations with rules.

@@ -106,7 +106,7 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                 types.insert(name, Vec::new());
             }
             Some(field) => {
-                let (field, given) = field.split_once(" := ").unwrap_or((field, ""));
+                let (field, default) = field.split_once(" := ").unwrap_or((field, ""));
                 let (field, rest) = field.split_once(' ').unwrap_or((field, "any"));
                 let (holds, limits) = rest.split_once(' ').unwrap_or((rest, ""));
                 let fields = types.entry(name).or_default();
@@ -116,7 +116,7 @@ static TYPES: LazyLock<BTreeMap<&'static str, Vec<Field>>> = LazyLock::new(|| {
                         && !EXTERNALLY_SET_FIELDS.contains(&field.trim_end_matches('!')),
                     value_type: parse_type(holds),
                     constraints: parse_constraints(limits),
-                    default: parse_default(given),
+                    default: parse_default(default),
                 });
             }
         }
@@ -290,7 +290,7 @@ mod tests {
                 allowed_values: vec!["A", "B"],
             }
         );
-        let given = ["", "{}", "false", "3", "\"\"", "\"a b\""].map(parse_default);
+        let default = ["", "{}", "false", "3", "\"\"", "\"a b\""].map(parse_default);
         let some = [
             DefaultValue::Object,
             DefaultValue::Bool(false),
@@ -298,8 +298,8 @@ mod tests {
             DefaultValue::Text(""),
             DefaultValue::Text("a b"),
         ];
-        assert_eq!(given[0], None);
-        assert_eq!(given[1..], some.map(Some));
+        assert_eq!(default[0], None);
+        assert_eq!(default[1..], some.map(Some));
         for (_, name) in OBJECT_TYPES {
             assert!(
                 fields_of_type(name).iter().any(|it| it.name == "metadata"),

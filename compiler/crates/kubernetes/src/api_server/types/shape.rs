@@ -27,9 +27,9 @@ pub(in crate::api_server) fn validate_value<'n>(
             ParsedValue::Integer(_) | ParsedValue::Float(_) | ParsedValue::Text(_),
         ) => {}
         (ValueType::Integer(bits), ParsedValue::Integer(number)) => {
-            let most = (1_i128 << (bits - 1)) - 1;
-            if number > most || number < -most - 1 {
-                let help = format!("write at most {most}");
+            let max = (1_i128 << (bits - 1)) - 1;
+            if number > max || number < -max - 1 {
+                let help = format!("write at most {max}");
                 report_invalid_value(visit, &format!("it is {number}, which is too large"), help);
             }
         }
@@ -157,10 +157,10 @@ fn report_unknown_field(look: &mut Visit<'_>, fields: &[Field], node: &Node, key
             Some(_) => format!("did you mean `{meant}`? write it there"),
             None => format!("did you mean `{meant}`?"),
         }
-    } else if let Some(place) =
+    } else if let Some(location) =
         enclosing_location(look, key).or_else(|| nested_location(fields, above, key))
     {
-        format!("move it to `{place}`")
+        format!("move it to `{location}`")
     } else {
         format!(
             "remove it, or move it to the correct location for {}",

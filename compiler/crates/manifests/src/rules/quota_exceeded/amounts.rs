@@ -8,9 +8,10 @@ use gpuc_schema::Span;
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::Entry;
 
-use super::{ExcessKind, RULE, job_over_quota};
+use super::RULE;
+use super::excess::{Excess, ExcessKind, SEQUENTIAL_HELP};
+use crate::pod_count::PodCount;
 use crate::scheduling::is_queued;
-use crate::services::PodCount;
 use crate::{CheckContext, Container, Pod, jobs};
 
 /// Checks the total requests of an object's pods.
@@ -18,15 +19,15 @@ pub(super) fn check_pods(
     ctx: &CheckContext<'_>,
     pod: &Pod<'_>,
     copies: PodCount,
-    kind: ExcessKind,
+    excess: Excess,
     report: &mut Report,
 ) {
     let namespace = pod.object.namespace.as_deref().unwrap_or_default();
     let Some((team, _)) = ctx.cluster.team_of_namespace(namespace) else {
         return;
     };
-    let whole = pod.spec.get("containers");
-    let Some(containers) = whole.filter(|_| !pod.is_partial && !pod.is_of_daemon_set()) else {
+    let list = pod.spec.get("containers");
+    let Some(containers) = list.filter(|_| !pod.is_partial && !pod.is_of_daemon_set()) else {
         return;
     };
     let is_job = jobs::job_spec(pod.object).is_some();
@@ -49,22 +50,24 @@ pub(super) fn check_pods(
         // Under the ResourceQuota of a namespace, the pods of a Job may run one after the other.
         let is_alone = limit.namespace.is_some() || !is_queued(ctx.cluster, pod);
         let in_turn = is_alone && is_job && each <= limit.amount;
-        if all <= limit.amount || ExcessKind::from_is_sequential(in_turn) != kind {
+        if all <= limit.amount || ExcessKind::from_is_sequential(in_turn) != excess.kind {
             continue;
         }
         let total = match &limit.resource {
-            what if *what == QuotaResource::Pods || copies.pods == 1 => what.format_amount(all),
-            what => format!(
+            resource if *resource == QuotaResource::Pods || copies.pods == 1 => {
+                resource.format_amount(all)
+            }
+            resource => format!(
                 "{} pods with {} each need {}",
                 copies.pods,
-                what.format_amount(each),
-                what.format_amount(all)
+                resource.format_amount(each),
+                resource.format_amount(all)
             ),
         };
-        let message = format!("{} {}: {total}", pod.title(), kind.problem());
+        let message = format!("{} {}: {total}", pod.title(), excess.kind.problem());
         let written = request.filter(|it| !it.is_default).map(|it| it.span);
         let span = written.or(copies.span).unwrap_or(containers.span());
-        let mut builder = report.diagnostic(kind.code(), span, message);
+        let mut builder = report.diagnostic(excess.code, span, message);
         if let Some(default) = request.filter(|it| it.is_default) {
             let text = "the default for the team's containers without a request";
             builder = builder.label(default.span, text);
@@ -72,9 +75,9 @@ pub(super) fn check_pods(
         let quota = limit.resource.format_amount(limit.amount);
         builder
             .label(limit.span, format!("the quota of the team is {quota}"))
-            .help(match kind {
+            .help(match excess.kind {
                 ExcessKind::Never => "request less, or raise the team's quota",
-                ExcessKind::Sequential => job_over_quota::HELP,
+                ExcessKind::Sequential => SEQUENTIAL_HELP,
             })
             .emit();
     }
@@ -89,7 +92,7 @@ pub(super) fn check_containers(ctx: &CheckContext<'_>, pod: &Pod<'_>, report: &m
         return;
     };
     for container in &pod.containers {
-        for (key, what, unit) in [
+        for (key, resource, unit) in [
             ("cpu", QuotaResource::Cpu, 1),
             ("memory", QuotaResource::Memory, 1000),
         ] {
@@ -97,7 +100,7 @@ pub(super) fn check_containers(ctx: &CheckContext<'_>, pod: &Pod<'_>, report: &m
                 let amount = thousandths_of_node(&entry.value)?;
                 Some((
                     amount,
-                    what.format_amount(amount.div_ceil(unit)),
+                    resource.format_amount(amount.div_ceil(unit)),
                     entry.value.span(),
                 ))
             };

@@ -1,18 +1,21 @@
 //! A manifest exceeds the quota of its team.
 
 mod amounts;
+mod excess;
 mod volumes;
 
 use gpuc_model::Quota;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
+use crate::pod_count::PodCount;
 use crate::resources::{ResourceCount, is_gpu_name, parse_count};
 use crate::scheduling::is_queued;
-use crate::services::{self, PodCount};
+use crate::services;
 use crate::{CheckContext, Container, Pod, Rule, claims, jobs};
 
-use super::job_over_quota;
+use excess::SEQUENTIAL_HELP;
+pub(super) use excess::{Excess, ExcessKind};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -20,10 +23,11 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-quota-exceeded",
         severity: Severity::Error,
         summary: "a manifest exceeds the quota of its team",
-        checks: "The pods that an object in a team's namespace creates at once, by `replicas`, by `parallelism` or by the
-`minReplicas` of its HorizontalPodAutoscaler. Their GPUs, requested as resources or through claims, and
-their CPU and memory must not exceed the maximum of the team's quota, nor their number its `pods`. If a team
-has a quota for GPUs, or its pods wait in a queue, the quota is zero for GPUs that it does not name.
+        checks: "Whether the pods that an object in a team's namespace creates at once are within the team's quota.
+`replicas`, `parallelism` or the `minReplicas` of a HorizontalPodAutoscaler set their number. Their GPUs,
+requested as resources or through claims, and their CPU and memory must not exceed the maximum of the quota,
+nor their number its `pods`. If a team has a quota for GPUs, or its pods wait in a queue, the quota is zero
+for GPUs that it does not name.
 
 Each container must stay within the team's `limits.max` and `limits.gpusPerContainer`, and within the limit
 from `limits.default` if it sets none. A container without requests counts with `limits.defaultRequest`.
@@ -76,49 +80,18 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         check_containers(ctx, pod, report);
         amounts::check_containers(ctx, pod, report);
     }
-    check(ctx, ExcessKind::Never, report);
-}
-
-/// The effect of a quota on pods that exceed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ExcessKind {
-    /// Some or all of the pods never run.
-    Never,
-    /// The pods run one after the other, as in a Job.
-    Sequential,
-}
-
-impl ExcessKind {
-    pub(super) fn from_is_sequential(in_turn: bool) -> Self {
-        if in_turn {
-            Self::Sequential
-        } else {
-            Self::Never
-        }
-    }
-
-    /// The code of the diagnostic.
-    pub(super) fn code(self) -> &'static Code {
-        match self {
-            Self::Never => &RULE.code,
-            Self::Sequential => &job_over_quota::RULE.code,
-        }
-    }
-
-    /// The problem, as it follows the object's title in the message.
-    fn problem(self) -> &'static str {
-        match self {
-            Self::Never => "exceeds the quota of its team",
-            Self::Sequential => "cannot run all of its pods at once within the quota of its team",
-        }
-    }
+    let excess = Excess {
+        kind: ExcessKind::Never,
+        code: &RULE.code,
+    };
+    check(ctx, excess, report);
 }
 
 /// Checks the total requests of all pods of each object.
-pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Report) {
+pub(super) fn check(ctx: &CheckContext<'_>, excess: Excess, report: &mut Report) {
     for pod in &ctx.pods {
         let copies = concurrent_pods(ctx, pod);
-        amounts::check_pods(ctx, pod, copies, kind, report);
+        amounts::check_pods(ctx, pod, copies, excess, report);
         let is_job = jobs::job_spec(pod.object).is_some() && !is_queued(ctx.cluster, pod);
         for DeviceRequest {
             resource,
@@ -131,7 +104,9 @@ pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Repor
                 continue;
             };
             let all = each.saturating_mul(copies);
-            if all <= limit || ExcessKind::from_is_sequential(is_job && each <= limit) != kind {
+            if all <= limit
+                || ExcessKind::from_is_sequential(is_job && each <= limit) != excess.kind
+            {
                 continue;
             }
             let total = if copies > 1 {
@@ -139,11 +114,11 @@ pub(super) fn check(ctx: &CheckContext<'_>, kind: ExcessKind, report: &mut Repor
             } else {
                 format!("{each} of `{resource}`")
             };
-            let message = format!("{} {}: {total}", pod.title(), kind.problem());
-            let builder = report.diagnostic(kind.code(), span, message);
+            let message = format!("{} {}: {total}", pod.title(), excess.kind.problem());
+            let builder = report.diagnostic(excess.code, span, message);
             builder
                 .label(limit_span, format!("the quota of the team is {limit}"))
-                .help(help(kind, limit))
+                .help(help(excess.kind, limit))
                 .emit();
         }
     }
@@ -185,7 +160,7 @@ fn check_containers(ctx: &CheckContext<'_>, pod: &Pod<'_>, report: &mut Report) 
 
 fn help(kind: ExcessKind, limit: u64) -> &'static str {
     match (kind, limit) {
-        (ExcessKind::Sequential, _) => job_over_quota::HELP,
+        (ExcessKind::Sequential, _) => SEQUENTIAL_HELP,
         (_, 0) => "request a resource of the team's quota, or add this one to the quota",
         _ => "request less, or write a larger `limit` in the team's quota",
     }
@@ -284,8 +259,8 @@ pub(super) fn quota_limit(
         has_quota
     };
     let is_advertised = ctx.cluster.pools.iter().any(|pool| {
-        let mut offers = pool.advertised.get().into_iter().flatten();
-        offers.any(|offer| offer.resource == resource)
+        let mut advertised = pool.advertised.get().into_iter().flatten();
+        advertised.any(|advertised_resource| advertised_resource.name == resource)
     });
     (counts_all && (is_advertised || is_claimed)).then_some((0, team.name.span))
 }

@@ -7,7 +7,7 @@ pub static NODE_COUNT_MISSING: Code = Code {
     id: "GPUC1012",
     name: "node-count-missing",
     severity: Severity::Error,
-    summary: "the number of nodes of a pool is not set",
+    summary: "the number of nodes of a pool is not set, or set twice",
     checks: "Whether `nodes` has either `count`, or `min` and `max`.",
     reason: "With half a range, gpuc would have to guess, and wrong numbers of GPU nodes are expensive.",
     remedy: "Write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`.",

@@ -1,6 +1,6 @@
 //! Escapes text for comments on GitHub and GitLab, so that user input has no effect there.
 
-use super::replace_control_chars;
+use super::control_chars::replace_control_chars;
 
 /// An invisible separator between two characters.
 const INVISIBLE_SEPARATOR: &str = "&#8203;";

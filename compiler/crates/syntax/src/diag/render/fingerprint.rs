@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use sha2::{Digest, Sha256};
 
-use super::normalize_path;
+use super::location::normalize_path;
 use crate::diag::Diagnostic;
 use crate::source::{Sources, Span};
 
@@ -123,7 +123,7 @@ mod tests {
     /// Texts with the fingerprints of their lines, from the tests of the upload action:
     /// <https://github.com/github/codeql-action/blob/06fb4821bc5072ed100eda4cf20691ae907c5913/src/fingerprints.test.ts>
     #[test]
-    fn lines_are_called_as_code_scanning_calls_them() {
+    fn line_hashes_match_code_scanning() {
         let greetings = [
             "e9496ae3ebfced30:1",
             "fb7c023a8b9ccb3f:1",

@@ -1,6 +1,6 @@
 //! Findings as workflow commands of GitHub Actions, which shows them next to the changed lines.
 
-use super::{find_location, normalize_path};
+use super::location::{find_location, normalize_path};
 use crate::diag::Diagnostic;
 use crate::source::Sources;
 
@@ -14,17 +14,17 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 
 fn render_command(sources: &Sources, found: &Diagnostic) -> String {
     let mut properties = Vec::new();
-    if let Some(place) = find_location(sources, found.primary.span) {
+    if let Some(location) = find_location(sources, found.primary.span) {
         properties.push(format!(
             "file={}",
-            escape_property(&normalize_path(place.file))
+            escape_property(&normalize_path(location.file))
         ));
-        properties.push(format!("line={}", place.start.line));
-        properties.push(format!("col={}", place.start.column));
-        properties.push(format!("endLine={}", place.end.line));
+        properties.push(format!("line={}", location.start.line));
+        properties.push(format!("col={}", location.start.column));
+        properties.push(format!("endLine={}", location.end.line));
         // GitHub rejects columns on a range of several lines.
-        if place.end.line == place.start.line {
-            properties.push(format!("endColumn={}", place.end.column));
+        if location.end.line == location.start.line {
+            properties.push(format!("endColumn={}", location.end.column));
         } else {
             properties.remove(2);
         }

@@ -4,20 +4,20 @@
 use serde_json::{Value, json};
 
 use super::fingerprint::Fingerprints;
-use super::{find_location_or_first, normalize_path};
+use super::location::{find_location_or_first, normalize_path};
 use crate::diag::{Diagnostic, Severity};
 use crate::source::Sources;
 
 pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
     let mut fingerprints = Fingerprints::new(sources);
     let issues = diagnostics.iter().filter_map(|found| {
-        let place = find_location_or_first(sources, found.primary.span)?;
+        let location = find_location_or_first(sources, found.primary.span)?;
         Some(json!({
             "description": description(found),
             "check_name": format!("{} {}", found.code.id, found.code.name),
             "fingerprint": fingerprints.fingerprint(found),
             "severity": severity(found.severity),
-            "location": {"path": normalize_path(place.file), "lines": {"begin": place.start.line, "end": place.end.line}},
+            "location": {"path": normalize_path(location.file), "lines": {"begin": location.start.line, "end": location.end.line}},
         }))
     });
     let issues: Vec<Value> = issues.collect();

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::find_location;
+use super::location::find_location;
 use crate::diag::{Diagnostic, Fix, Label};
 use crate::source::{Sources, Span};
 
@@ -42,14 +42,14 @@ fn edits_json(sources: &Sources, fix: &Fix) -> Vec<Value> {
 
 /// The file and location, null if there is none, and other properties.
 fn location_json(sources: &Sources, span: Span, more: &[(&str, Value)]) -> Value {
-    let place = find_location(sources, span);
-    let place = place.as_ref();
+    let location = find_location(sources, span);
+    let location = location.as_ref();
     let mut all = json!({
-        "file": place.map(|place| place.file),
-        "line": place.map(|place| place.start.line),
-        "column": place.map(|place| place.start.column),
-        "endLine": place.map(|place| place.end.line),
-        "endColumn": place.map(|place| place.end.column),
+        "file": location.map(|location| location.file),
+        "line": location.map(|location| location.start.line),
+        "column": location.map(|location| location.start.column),
+        "endLine": location.map(|location| location.end.line),
+        "endColumn": location.map(|location| location.end.column),
     });
     for (key, value) in more {
         all[*key] = value.clone();

@@ -1,6 +1,8 @@
 //! Findings as a table for a comment on a pull request.
 
-use super::{find_location, inline_code, summary, table_cell};
+use super::location::find_location;
+use super::summary::summary;
+use super::{inline_code, table_cell};
 use crate::diag::Diagnostic;
 use crate::source::Sources;
 
@@ -19,8 +21,8 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 }
 
 fn row(sources: &Sources, found: &Diagnostic) -> String {
-    let place = match find_location(sources, found.primary.span) {
-        Some(place) => inline_code(&format!("{}:{}", place.file, place.start.line)),
+    let location = match find_location(sources, found.primary.span) {
+        Some(location) => inline_code(&format!("{}:{}", location.file, location.start.line)),
         None => String::new(),
     };
     let help = found.help.as_ref();
@@ -32,7 +34,7 @@ fn row(sources: &Sources, found: &Diagnostic) -> String {
         found.severity.as_str(),
         found.code.id,
         found.code.name,
-        place,
+        location,
         table_cell(&found.message)
     )
 }

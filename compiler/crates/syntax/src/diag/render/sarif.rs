@@ -7,7 +7,7 @@ use std::fmt::Write;
 use serde_json::{Value, json};
 
 use super::fingerprint::Fingerprints;
-use super::{Location, find_location, find_location_or_first, normalize_path};
+use super::location::{Location, find_location, find_location_or_first, normalize_path};
 use crate::diag::{Code, Diagnostic, Fix, Label, Severity};
 use crate::source::Sources;
 
@@ -61,11 +61,11 @@ pub(super) fn render(sources: &Sources, diagnostics: &[&Diagnostic]) -> String {
 }
 
 /// The findings up to the limit, errors before warnings, and the number of omitted ones.
-fn most_important<'d>(all: &[&'d Diagnostic], most: usize) -> (Vec<&'d Diagnostic>, usize) {
+fn most_important<'d>(all: &[&'d Diagnostic], max: usize) -> (Vec<&'d Diagnostic>, usize) {
     let mut included = all.to_vec();
-    if included.len() > most {
+    if included.len() > max {
         included.sort_by_key(|found| Reverse(found.severity));
-        included.truncate(most);
+        included.truncate(max);
     }
     let omitted = all.len() - included.len();
     (included, omitted)
@@ -148,16 +148,16 @@ fn result(
         .filter_map(|label| Some((label, find_location(sources, label.span)?)))
         .collect();
     let mut related = Vec::new();
-    for (id, (label, place)) in (1..).zip(&labels) {
-        let mut location = location(place);
+    for (id, (label, source_location)) in (1..).zip(&labels) {
+        let mut location = location(source_location);
         location["id"] = json!(id);
         location["message"] = json!({"text": label.text});
         related.push(location);
         // A related location is shown only if the message links to it.
         let shown = escape_link_text(&format!(
             "{}:{}",
-            normalize_path(place.file),
-            place.start.line
+            normalize_path(source_location.file),
+            source_location.start.line
         ));
         write!(text, "\n{}: [{shown}]({id})", label.text)
             .expect("a string takes all that is written");
@@ -174,8 +174,8 @@ fn result(
         "partialFingerprints": partial_fingerprints,
     });
     // A document with a result without a location is rejected.
-    if let Some(place) = find_location_or_first(sources, found.primary.span) {
-        result["locations"] = json!([location(&place)]);
+    if let Some(source_location) = find_location_or_first(sources, found.primary.span) {
+        result["locations"] = json!([location(&source_location)]);
     }
     if !related.is_empty() {
         result["relatedLocations"] = json!(related);
@@ -190,8 +190,8 @@ fn result(
     result
 }
 
-fn location(place: &Location<'_>) -> Value {
-    json!({"physicalLocation": {"artifactLocation": artifact(place.file), "region": region(place)}})
+fn location(source_location: &Location<'_>) -> Value {
+    json!({"physicalLocation": {"artifactLocation": artifact(source_location.file), "region": region(source_location)}})
 }
 
 fn artifact(path: &str) -> Value {
@@ -210,22 +210,26 @@ fn escape_link_text(text: &str) -> String {
         .replace(']', "\\]")
 }
 
-fn region(place: &Location<'_>) -> Value {
+fn region(source_location: &Location<'_>) -> Value {
     json!({
-        "startLine": place.start.line,
-        "startColumn": place.start.column,
-        "endLine": place.end.line,
-        "endColumn": place.end.column,
+        "startLine": source_location.start.line,
+        "startColumn": source_location.start.column,
+        "endLine": source_location.end.line,
+        "endColumn": source_location.end.column,
     })
 }
 
 fn artifact_changes(sources: &Sources, fix: &Fix) -> Vec<Value> {
     let mut files: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
     for edit in &fix.edits {
-        if let Some(place) = find_location(sources, edit.span) {
+        if let Some(source_location) = find_location(sources, edit.span) {
             let content = json!({"text": edit.text});
-            let replacement = json!({"deletedRegion": region(&place), "insertedContent": content});
-            files.entry(place.file).or_default().push(replacement);
+            let replacement =
+                json!({"deletedRegion": region(&source_location), "insertedContent": content});
+            files
+                .entry(source_location.file)
+                .or_default()
+                .push(replacement);
         }
     }
     let change = |(file, replacements)| json!({"artifactLocation": artifact(file), "replacements": replacements});

@@ -2,9 +2,11 @@
 
 use serde_json::{Value, json};
 
+use super::location::normalize_path;
 use super::*;
 use crate::decode::codes::{UNKNOWN_KEY, WRONG_TYPE};
-use crate::diag::{Diagnostic, Report};
+use crate::diag::{Diagnostic, Report, Severity};
+use crate::source::{Sources, Span};
 
 /// Two files with two findings, given in the wrong order.
 fn findings() -> (Sources, Vec<Diagnostic>) {
@@ -117,7 +119,7 @@ fn color_does_not_change_text() {
 }
 
 #[test]
-fn long_lines_are_cut_around_their_labels() {
+fn long_lines_are_shortened_around_their_labels() {
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let text = format!("{}here{}\n", "a".repeat(1_000_000), "b".repeat(1_000_000));
     let source = sources.add("long.yaml", &text);
@@ -142,6 +144,37 @@ error[GPUC0101 wrong-type]: m
  1 | …aaaaaahereaaaaaaaa…
    :        ^^|^
    :          `-- this
+
+1 error
+"
+        .replace("hereaaaaaaaa", "herebbbbbbbb")
+    );
+}
+
+#[test]
+fn primary_label_is_visible_on_a_long_line() {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let text = format!("note{}here{}\n", "a".repeat(100), "b".repeat(100));
+    let source = sources.add("long.yaml", &text);
+    let span = |start, end| Span { source, start, end };
+    report
+        .diagnostic(&WRONG_TYPE, span(104, 108), "m")
+        .primary_label("this")
+        .label(span(0, 4), "that")
+        .emit();
+    let options = Options {
+        width: 18,
+        ..Options::default()
+    };
+    assert_eq!(
+        render(Format::Text, &sources, report.diagnostics(), options),
+        "\
+error[GPUC0101 wrong-type]: m
+  --> long.yaml:1:105
+ 1 | …aaaaaahereaaaaaaaa…
+   : |      ^^|^
+   : |        `-- this
+   : `-- that
 
 1 error
 "
@@ -209,7 +242,7 @@ fn json_has_the_documented_keys() {
 }
 
 #[test]
-fn sarif_names_rules_places_and_fixes() {
+fn sarif_has_rules_locations_and_fixes() {
     let (sources, found) = findings();
     let sarif = render(Format::Sarif, &sources, &found, Options::default());
     let sarif: Value = serde_json::from_str(&sarif).expect("JSON");
@@ -224,16 +257,19 @@ fn sarif_names_rules_places_and_fixes() {
         assert_eq!(rule["id"], result["ruleId"]);
         assert!(result["partialFingerprints"]["gpuc/v1"].is_string());
     }
-    let place = &run["results"][0]["locations"][0]["physicalLocation"];
-    assert_eq!(place["artifactLocation"]["uri"], "a/gpu%2C%20cluster.yaml");
+    let location = &run["results"][0]["locations"][0]["physicalLocation"];
     assert_eq!(
-        place["region"],
+        location["artifactLocation"]["uri"],
+        "a/gpu%2C%20cluster.yaml"
+    );
+    assert_eq!(
+        location["region"],
         json!({"startLine": 3, "startColumn": 5, "endLine": 3, "endColumn": 8})
     );
     assert_eq!(run["results"][2]["level"], "warning");
     // Code scanning rejects a document with a result without a location, so such results are at the start of the file.
     let head = &run["results"][2]["locations"][0]["physicalLocation"];
-    assert_eq!(head["artifactLocation"], place["artifactLocation"]);
+    assert_eq!(head["artifactLocation"], location["artifactLocation"]);
     assert_eq!(
         head["region"],
         json!({"startLine": 1, "startColumn": 1, "endLine": 1, "endColumn": 1})
@@ -274,7 +310,10 @@ fn sarif_meets_code_scanning_requirements() {
         "{text}"
     );
     let related = second["relatedLocations"].as_array().expect("places");
-    let ids: Vec<_> = related.iter().map(|place| place["id"].clone()).collect();
+    let ids: Vec<_> = related
+        .iter()
+        .map(|location| location["id"].clone())
+        .collect();
     assert_eq!(ids, [json!(1), json!(2)]);
     let name = &second["partialFingerprints"]["primaryLocationLineHash"];
     assert!(name.as_str().is_some_and(|name| name.ends_with(":1")));

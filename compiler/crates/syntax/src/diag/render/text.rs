@@ -8,7 +8,10 @@ use miette::{
     SourceCode, SourceSpan, SpanContents, ThemeCharacters, ThemeStyles,
 };
 
-use super::{Options, find_location, replace_control_char, replace_control_chars, summary};
+use super::control_chars::{replace_control_char, replace_control_chars};
+use super::location::find_location;
+use super::options::Options;
+use super::summary::summary;
 use crate::diag::{Diagnostic, Label, Severity};
 use crate::source::{Source, Sources, to_offset};
 
@@ -47,7 +50,7 @@ fn render_finding(text: &mut String, sources: &Sources, found: &Diagnostic, opti
     for excerpt in excerpts(sources, found, options.width) {
         write_line(
             text,
-            format_args!("{}--> {}", " ".repeat(excerpt.gutter()), excerpt.place),
+            format_args!("{}--> {}", " ".repeat(excerpt.gutter()), excerpt.location),
         );
         excerpt.draw(text, options.color);
     }
@@ -67,7 +70,7 @@ fn write_line(text: &mut String, line: fmt::Arguments<'_>) {
 /// An excerpt of a file with labels.
 struct Excerpt {
     /// Path, line and column.
-    place: String,
+    location: String,
     /// The lines, with control characters made visible.
     text: String,
     /// The number of the first line, from 0.
@@ -118,7 +121,7 @@ fn excerpt(sources: &Sources, labels: &[(&Label, bool)], width: usize) -> Option
     let first = labels.iter().map(|(label, _)| line_of(label)).min()?;
     let last = labels.iter().map(|(label, _)| line_of(label)).max()?;
     let mut excerpt = Excerpt {
-        place: replace_control_chars(&format!(
+        location: replace_control_chars(&format!(
             "{}:{}:{}",
             shown.file, shown.start.line, shown.start.column
         )),
@@ -155,9 +158,17 @@ impl Excerpt {
         let line = source.line(number);
         let start_of = |label: &Label| source.position(label.span.start).column - 1;
         let first = labels.iter().map(|(label, _)| start_of(label)).min();
-        let skipped = match first {
-            Some(first) if line.chars().nth(width).is_some() => first.saturating_sub(width / 3),
-            _ => 0,
+        let primary = labels.iter().find(|(_, is_primary)| *is_primary);
+        let primary = primary.map(|(label, _)| start_of(label));
+        let window_start = |column: usize| column.saturating_sub(width / 3);
+        let skipped = match (first, primary) {
+            _ if line.chars().nth(width).is_none() => 0,
+            // The primary label is always visible.
+            (Some(first), Some(primary)) if primary >= window_start(first) + width => {
+                window_start(primary)
+            }
+            (Some(first), _) => window_start(first),
+            (None, _) => 0,
         };
         let excerpt_text: String = line
             .chars()
@@ -169,7 +180,6 @@ impl Excerpt {
         let kept_begin = self.text.len();
         self.text.push_str(&excerpt_text);
         for (label, is_primary) in labels {
-            let column = start_of(label) - skipped;
             let written = source
                 .text()
                 .get(label.span.start as usize..label.span.end as usize);
@@ -182,8 +192,14 @@ impl Excerpt {
                 let mut bytes = excerpt_text.char_indices().map(|(byte, _)| byte);
                 kept_begin + bytes.nth(column).unwrap_or(excerpt_text.len())
             };
-            let start = byte(column);
-            let end = byte(column + on_line.chars().count().max(1));
+            let (start, end) = match start_of(label).checked_sub(skipped) {
+                Some(column) => {
+                    let end = column + on_line.chars().count().max(1);
+                    (byte(column), byte(end))
+                }
+                // A label before the window points at the ellipsis.
+                None => (kept_begin - '…'.len_utf8(), kept_begin),
+            };
             let text = (!label.text.is_empty()).then(|| replace_control_chars(&label.text));
             let span = (start, end - start);
             self.labels.push(if *is_primary {
@@ -249,7 +265,7 @@ struct Lines<'e>(&'e Excerpt);
 
 impl fmt::Debug for Lines<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.place)
+        f.write_str(&self.0.location)
     }
 }
 

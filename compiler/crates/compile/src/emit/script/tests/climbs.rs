@@ -20,7 +20,7 @@ static CLUSTER: ResourceKind = ResourceKind {
 };
 
 /// Runs the script on a cluster with this version, and returns the outcome and the resulting version.
-fn run(has: &str, flags: &[&str]) -> (Outcome, Value) {
+fn run(current: &str, flags: &[&str]) -> (Outcome, Value) {
     let mut resource = pool("one", "cluster");
     let cloud = |words: &[&str]| Command::new(["cloud"]).with_arguments(words.to_vec());
     resource.kind = &CLUSTER;
@@ -31,32 +31,32 @@ fn run(has: &str, flags: &[&str]) -> (Outcome, Value) {
         external_entries: None,
         origin: Origin::default(),
     }];
-    let world = World::new(&plan(vec![resource]), &json!({"one": {"version": has}}));
+    let world = World::new(&plan(vec![resource]), &json!({"one": {"version": current}}));
     let run = world.run("cluster.sh", flags);
-    let version = world.things()["one"]["version"].clone();
+    let version = world.resources()["one"]["version"].clone();
     (run, version)
 }
 
 #[test]
 fn next_version_is_set_and_newer_version_is_kept() {
-    for (has, then) in [("1.35", "1.36"), ("1.36", "1.36"), ("1.37", "1.37")] {
-        let (run, version) = run(has, &[]);
-        assert_eq!((run.code, version), (0, json!(then)), "{}", run.said);
+    for (current, then) in [("1.35", "1.36"), ("1.36", "1.36"), ("1.37", "1.37")] {
+        let (run, version) = run(current, &[]);
+        assert_eq!((run.code, version), (0, json!(then)), "{}", run.stderr);
     }
 }
 
 #[test]
 fn skipped_version_stops_the_script_and_names_the_next() {
-    for (has, next) in [("1.34", "1.35"), ("1.9", "1.10")] {
+    for (current, next) in [("1.34", "1.35"), ("1.9", "1.10")] {
         for flags in [&[][..], &["--allow-disruption"], &["--dry-run"]] {
-            let (run, version) = run(has, flags);
-            assert_eq!((run.code, version), (1, json!(has)), "{}", run.said);
+            let (run, version) = run(current, flags);
+            assert_eq!((run.code, version), (1, json!(current)), "{}", run.stderr);
             let help = format!("set kubernetes.version to {next}, run gpuc build, then run");
             let reason = "a cluster is upgraded one minor version at a time";
             assert!(
-                run.said.contains(&help) && run.said.contains(reason),
+                run.stderr.contains(&help) && run.stderr.contains(reason),
                 "{}",
-                run.said
+                run.stderr
             );
         }
     }

@@ -85,9 +85,9 @@ fn pool(name: &str, script: &str) -> Resource {
     let cloud = |words: &[&str]| Command::new(["cloud"]).with_arguments(words.to_vec());
     let labels = json!({"a": HOSTILE, "b": "1"});
     let value = json!({"size": "big", "labels": labels, "image": "x"});
-    let field = |kind: &'static FieldKind, want: Value, update: Vec<Command>| Field {
+    let field = |kind: &'static FieldKind, desired: Value, update: Vec<Command>| Field {
         kind,
-        desired: want,
+        desired,
         update,
         external_entries: None,
         origin: Origin::default(),
@@ -176,17 +176,17 @@ struct World {
 struct Outcome {
     code: i32,
     out: String,
-    said: String,
+    stderr: String,
 }
 
 impl World {
-    fn new(plan: &Plan, things: &Value) -> Self {
+    fn new(plan: &Plan, resources: &Value) -> Self {
         let world = Self {
             folder: TempDir::new().unwrap(),
         };
         world.put(
             "state",
-            &json!({"account": "me", "things": things}).to_string(),
+            &json!({"account": "me", "things": resources}).to_string(),
             false,
         );
         world.put("bin/cloud", CLOUD, true);
@@ -230,19 +230,19 @@ impl World {
             !folder.join("broken").exists(),
             "a value was run as a command"
         );
-        let left = fs::read_dir(folder).unwrap().flatten();
-        let left: Vec<_> = left
+        let remaining = fs::read_dir(folder).unwrap().flatten();
+        let remaining: Vec<_> = remaining
             .filter(|entry| entry.file_name().to_string_lossy().starts_with("tmp."))
             .collect();
-        assert!(left.is_empty(), "{left:?}");
+        assert!(remaining.is_empty(), "{remaining:?}");
         Outcome {
             code: output.status.code().unwrap(),
             out: text(output.stdout),
-            said: text(output.stderr),
+            stderr: text(output.stderr),
         }
     }
 
-    fn things(&self) -> Value {
+    fn resources(&self) -> Value {
         let state = fs::read_to_string(self.folder.path().join("state")).unwrap();
         serde_json::from_str::<Value>(&state).unwrap()["things"].clone()
     }
@@ -276,19 +276,34 @@ fn missing_resources_are_created_once() {
         &json!({}),
     );
     let run = world.run("apply.sh", &[]);
-    assert_eq!(run.code, 0, "{}", run.said);
-    assert_eq!(world.things(), json!({"one": whole(), "two": whole()}));
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(world.resources(), json!({"one": whole(), "two": whole()}));
     assert_eq!(world.changes().len(), 2);
     let run = world.run("apply.sh", &[]);
-    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
-    assert_eq!(run.said.matches("nothing to do").count(), 2, "{}", run.said);
+    assert_eq!(
+        (run.code, world.changes()),
+        (0, Vec::new()),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(
+        run.stderr.matches("nothing to do").count(),
+        2,
+        "{}",
+        run.stderr
+    );
 }
 
 #[test]
 fn dry_run_prints_runnable_commands() {
     let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({}));
     let run = world.run("pool-one.sh", &["--dry-run"]);
-    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    assert_eq!(
+        (run.code, world.changes()),
+        (0, Vec::new()),
+        "{}",
+        run.stderr
+    );
     world.put(
         "rerun.sh",
         &format!(
@@ -302,24 +317,24 @@ fn dry_run_prints_runnable_commands() {
         .current_dir(world.folder.path())
         .status();
     assert!(rerun.unwrap().success(), "{}", run.out);
-    assert_eq!(world.things(), json!({"one": whole()}));
+    assert_eq!(world.resources(), json!({"one": whole()}));
 }
 
 #[test]
 fn one_drifted_field_is_one_change() {
-    let mut thing = whole();
-    thing["labels"] = json!({"a": "other", "c": "theirs", "gone": "1"});
-    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": thing}));
+    let mut live = whole();
+    live["labels"] = json!({"a": "other", "c": "theirs", "gone": "1"});
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": live}));
     let run = world.run("pool-one.sh", &[]);
-    assert_eq!(run.code, 0, "{}", run.said);
-    assert!(run.said.contains("pool one: labels: {"), "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("pool one: labels: {"), "{}", run.stderr);
     let changes = world.changes();
     assert!(
         changes.len() == 1 && changes[0].starts_with("set one labels"),
         "{changes:?}"
     );
     assert_eq!(
-        world.things()["one"]["labels"],
+        world.resources()["one"]["labels"],
         json!({"b": "1", "a": HOSTILE, "c": "theirs"})
     );
 }
@@ -338,39 +353,51 @@ fn immutable_difference_stops_before_any_change() {
     );
     for flags in [&[][..], &["--allow-disruption"], &["--dry-run"]] {
         let run = world.run("pools.sh", flags);
-        assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
-        assert!(
-            run.said.contains("machine type: \"small\" -> \"big\""),
+        assert_eq!(
+            (run.code, world.changes()),
+            (1, Vec::new()),
             "{}",
-            run.said
+            run.stderr
         );
         assert!(
-            run.said.contains("immutable: requires replacement:")
-                && run.said.contains("the machine type of a pool is immutable"),
+            run.stderr.contains("machine type: \"small\" -> \"big\""),
             "{}",
-            run.said
+            run.stderr
         );
         assert!(
-            !run.said.contains("three") && run.out.is_empty(),
+            run.stderr.contains("immutable: requires replacement:")
+                && run
+                    .stderr
+                    .contains("the machine type of a pool is immutable"),
             "{}",
-            run.said
+            run.stderr
+        );
+        assert!(
+            !run.stderr.contains("three") && run.out.is_empty(),
+            "{}",
+            run.stderr
         );
     }
 }
 
 #[test]
 fn draining_nodes_requires_allow_disruption() {
-    let mut thing = whole();
-    thing["image"] = json!("y");
-    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": thing}));
+    let mut live = whole();
+    live["image"] = json!("y");
+    let world = World::new(&plan(vec![pool("one", "pool-one")]), &json!({"one": live}));
     let run = world.run("pool-one.sh", &[]);
-    assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
+    assert_eq!(
+        (run.code, world.changes()),
+        (1, Vec::new()),
+        "{}",
+        run.stderr
+    );
     assert!(
-        run.said.contains("every node is recreated") && run.said.contains("--allow-disruption")
+        run.stderr.contains("every node is recreated") && run.stderr.contains("--allow-disruption")
     );
     let run = world.run("apply.sh", &["--allow-disruption"]);
-    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
-    assert_eq!(world.things()["one"], whole());
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.stderr);
+    assert_eq!(world.resources()["one"], whole());
 }
 
 #[test]
@@ -387,14 +414,14 @@ fn wrong_account_stops_every_script() {
             (run.code, world.changes()),
             (1, Vec::new()),
             "{script}: {}",
-            run.said
+            run.stderr
         );
         assert!(
-            run.said.contains("the account is you, expected me"),
+            run.stderr.contains("the account is you, expected me"),
             "{script}: {}",
-            run.said
+            run.stderr
         );
-        assert!(run.said.contains(HOSTILE), "{script}: {}", run.said);
+        assert!(run.stderr.contains(HOSTILE), "{script}: {}", run.stderr);
     }
 }
 
@@ -408,16 +435,17 @@ fn failed_read_stops_the_script() {
     let run = world.run("apply.sh", &[]);
     assert_eq!((run.code, world.changes()), (1, Vec::new()));
     assert!(
-        run.said.contains("no network") && !run.said.contains("pool two"),
+        run.stderr.contains("no network") && !run.stderr.contains("pool two"),
         "{}",
-        run.said
+        run.stderr
     );
     let run = world.run("pool-two.sh", &[]);
     assert_eq!((run.code, world.changes()), (1, Vec::new()));
     assert!(
-        run.said.contains("pool two: unexpected output of command"),
+        run.stderr
+            .contains("pool two: unexpected output of command"),
         "{}",
-        run.said
+        run.stderr
     );
 }
 
@@ -429,7 +457,7 @@ fn creation_may_create_the_next_resource_too() {
         .push(Command::new(["cloud", "make", "two", &whole().to_string()]));
     let world = World::new(&plan(vec![first, pool("two", "pools")]), &json!({}));
     let run = world.run("pools.sh", &[]);
-    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.said);
+    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.stderr);
 }
 
 #[test]
@@ -440,10 +468,10 @@ fn missing_resource_without_create_command_fails() {
     let run = world.run("pools.sh", &[]);
     assert_eq!(run.code, 1);
     assert!(
-        run.said
+        run.stderr
             .contains("pool one: not found: no script creates it"),
         "{}",
-        run.said
+        run.stderr
     );
 }
 
@@ -455,7 +483,7 @@ fn fields_with_the_same_commands_are_updated_together() {
     twice.fields[2].update = both;
     let world = World::new(&plan(vec![twice]), &json!({"one": {"size": "big"}}));
     let run = world.run("pools.sh", &["--allow-disruption"]);
-    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.stderr);
 }
 
 #[test]
@@ -465,8 +493,8 @@ fn teardown_asks_and_deletes_in_reverse_order() {
         pool("two", "pool-two"),
         pool("three", "pool-three"),
     ]);
-    let things = json!({"one": whole(), "two": whole(), "theirs": {}});
-    let world = World::new(&plan, &things);
+    let resources = json!({"one": whole(), "two": whole(), "theirs": {}});
+    let world = World::new(&plan, &resources);
     world.put("no", "yes\n", false);
     world.put("name", "ml\n", false);
     let answer = |name: &str| world.folder.path().join(name).display().to_string();
@@ -476,18 +504,33 @@ fn teardown_asks_and_deletes_in_reverse_order() {
         (&["--yes", "mm"], answer("name")),
     ] {
         let run = world.run_with_input("teardown.sh", flags, &input);
-        assert_eq!((run.code, world.changes()), (1, Vec::new()), "{}", run.said);
+        assert_eq!(
+            (run.code, world.changes()),
+            (1, Vec::new()),
+            "{}",
+            run.stderr
+        );
     }
     let run = world.run("teardown.sh", &["--dry-run"]);
-    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
+    assert_eq!(
+        (run.code, world.changes()),
+        (0, Vec::new()),
+        "{}",
+        run.stderr
+    );
     assert_eq!(run.out, "cloud drop two\ncloud drop one\n");
     let run = world.run_with_input("teardown.sh", &[], &answer("name"));
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(world.changes(), ["drop two ", "drop one "]);
-    assert_eq!(world.things(), json!({"theirs": {}}));
+    assert_eq!(world.resources(), json!({"theirs": {}}));
     let run = world.run("teardown.sh", &["--yes", "ml"]);
-    assert_eq!((run.code, world.changes()), (0, Vec::new()), "{}", run.said);
-    assert!(run.said.contains("nothing to do"));
+    assert_eq!(
+        (run.code, world.changes()),
+        (0, Vec::new()),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stderr.contains("nothing to do"));
 }
 
 #[test]
@@ -498,13 +541,13 @@ fn every_script_has_help_and_rejects_unknown_flags() {
         assert!(
             run.code == 0 && run.out.contains(&format!("usage: {script}")),
             "{}",
-            run.said
+            run.stderr
         );
         let run = world.run(script, &["--what now"]);
         assert!(
-            run.code == 2 && run.said.contains(r"unknown flag: --what\ now"),
+            run.code == 2 && run.stderr.contains(r"unknown flag: --what\ now"),
             "{}",
-            run.said
+            run.stderr
         );
     }
     assert_eq!(world.changes(), Vec::<String>::new());
@@ -531,12 +574,12 @@ fn verify_passes_on_a_healthy_cluster() {
     });
     world.put("state.daemonset", &ready.to_string(), false);
     let run = world.run("verify.sh", &["--image", "cuda:13"]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     assert!(
-        run.said
+        run.stderr
             .contains("a pod with one nvidia.com/gpu sees GPU 0: NVIDIA H100"),
         "{}",
-        run.said
+        run.stderr
     );
     let pod: Value = serde_json::from_str(&world.read("state.pod")).unwrap();
     assert_eq!(
@@ -566,10 +609,10 @@ fn verify_passes_on_a_healthy_cluster() {
         "{calls}"
     );
     let run = world.run("verify.sh", &["--context", "mine"]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     let calls = world.read("state.kubectl");
     assert!(
-        calls.contains("--context mine get nodes") && run.said.contains("add --image"),
+        calls.contains("--context mine get nodes") && run.stderr.contains("add --image"),
         "{calls}"
     );
 }
@@ -591,9 +634,82 @@ fn verify_fails_on_an_unhealthy_cluster() {
     for (nodes, message) in cases {
         world.put("state.nodes", &nodes.to_string(), false);
         let run = world.run("verify.sh", &["--no-pods"]);
-        assert_eq!(run.code, 1, "{}", run.said);
-        assert!(run.said.contains(message), "{message}: {}", run.said);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("error: 1 check failed")
+                || run.stderr.contains("error: 2 checks failed"),
+            "{}",
+            run.stderr
+        );
     }
+}
+
+#[test]
+fn verify_names_the_failure_of_a_test_pod() {
+    let world = World::new(&plan(Vec::new()), &json!({}));
+    let nodes = json!({"items": [node("a", "True", "8")]});
+    world.put("state.nodes", &nodes.to_string(), false);
+    let status = |phase: &str| format!(r#"{{"status": {{"phase": "{phase}"}}}}"#);
+    for (answer, message) in [
+        (
+            format!("echo '{}'", status("Failed")),
+            "nvidia-smi failed in a pod with one nvidia.com/gpu",
+        ),
+        (
+            format!("echo '{}'", status("Pending")),
+            "a pod with one nvidia.com/gpu did not complete within 1 second; its phase is Pending",
+        ),
+        (
+            "exit 1".to_owned(),
+            "cannot read the status of pod gpuc-verify-train-0",
+        ),
+    ] {
+        let healthy = "echo '{\"status\": {\"phase\": \"Succeeded\"}}'";
+        let kubectl = KUBECTL.replace(healthy, &answer);
+        assert_ne!(kubectl, KUBECTL);
+        world.put("bin/kubectl", &kubectl, true);
+        let run = world.run("verify.sh", &["--image", "cuda:13", "--timeout", "1"]);
+        assert_eq!(run.code, 1, "{}", run.stderr);
+        assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn scripts_for_existing_hosts_speak_of_labels_and_taints() {
+    let mut host = pool("one", "pool-one");
+    host.create = Vec::new();
+    let mut plan = plan(vec![host]);
+    plan.provisioning.credentials = Credentials::Context(HOSTILE.to_owned());
+    let world = World::new(&plan, &json!({"one": whole()}));
+    let help = |script: &str| world.run(script, &["--help"]).out;
+    let deletion = help("teardown.sh");
+    assert!(
+        deletion.starts_with("Removes the labels and taints that the scripts in this folder set")
+            && !deletion.contains("lost"),
+        "{deletion}"
+    );
+    let creation = help("apply.sh");
+    assert!(
+        creation.starts_with("Sets the labels and taints of the nodes of cluster ml."),
+        "{creation}"
+    );
+    let checks = help("verify.sh");
+    assert!(
+        checks.contains(&format!("(default: {HOSTILE})")) && !checks.contains("fetched"),
+        "{checks}"
+    );
+    let run = world.run("teardown.sh", &["--yes", "ml"]);
+    assert!(
+        run.stderr.contains("pool one: removing labels and taints"),
+        "{}",
+        run.stderr
+    );
+    let readme = world.read("tree of it's/README.md");
+    assert!(
+        !readme.contains("in the cloud") && readme.contains("The nodes and running jobs stay;"),
+        "{readme}"
+    );
 }
 
 #[test]

@@ -3,38 +3,38 @@
 
 use super::*;
 
-fn with_labels_update(update: Vec<Command>, want: Value) -> Resource {
+fn with_labels_update(update: Vec<Command>, desired: Value) -> Resource {
     let mut one = pool("one", "pool-one");
-    one.fields[1].desired = want;
+    one.fields[1].desired = desired;
     one.fields[1].update = update;
     one
 }
 
 #[test]
 fn command_with_null_word_is_skipped() {
-    let left = "(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end";
+    let remaining = "(.labels // {} | keys) - ($want | keys) | if . == [] then null else . end";
     let set = Command::new(["cloud", "set", "one", "labels", r#"{"a":"1"}"#]);
     let note = Command::new(["cloud", "set", "one", "left"]);
-    let note = note.with_argument(Argument::ObservedOptional(left.to_owned()));
+    let note = note.with_argument(Argument::ObservedOptional(remaining.to_owned()));
     let resource = with_labels_update(vec![set, note], json!({"a": "1"}));
-    let mut thing = whole();
-    thing["labels"] = json!({"a": "2"});
-    let world = World::new(&plan(vec![resource]), &json!({"one": thing}));
+    let mut live = whole();
+    live["labels"] = json!({"a": "2"});
+    let world = World::new(&plan(vec![resource]), &json!({"one": live}));
     let dry = world.run("pool-one.sh", &["--dry-run"]);
     assert_eq!(dry.out.lines().count(), 1, "{}", dry.out);
     let run = world.run("pool-one.sh", &[]);
-    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.stderr);
 
-    let mut thing = whole();
-    thing["labels"] = json!({"a": "2", "c": "3"});
+    let mut live = whole();
+    live["labels"] = json!({"a": "2", "c": "3"});
     world.put(
         "state",
-        &json!({"account": "me", "things": {"one": thing}}).to_string(),
+        &json!({"account": "me", "things": {"one": live}}).to_string(),
         false,
     );
     let run = world.run("pool-one.sh", &[]);
-    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.said);
-    assert_eq!(world.things()["one"]["left"], json!(["c"]));
+    assert_eq!((run.code, world.changes().len()), (0, 2), "{}", run.stderr);
+    assert_eq!(world.resources()["one"]["left"], json!(["c"]));
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn each_string_of_a_list_is_one_word() {
         true,
     );
     let run = world.run("pool-one.sh", &[]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     let words: Value = serde_json::from_str(&world.read("state.words")).unwrap();
     assert_eq!(words, json!(["words", "one", HOSTILE, "", "a b", "last"]));
 }
@@ -67,22 +67,27 @@ fn each_string_of_a_list_is_one_word() {
 fn externally_managed_entries_are_listed_and_kept() {
     let mut one = pool("one", "pool-one");
     one.fields[1].external_entries = Some("[.labels | keys[] | select(IN(\"a\", \"b\") | not)]");
-    let mut thing = whole();
-    let world = World::new(&plan(vec![one.clone()]), &json!({"one": thing}));
+    let mut live = whole();
+    let world = World::new(&plan(vec![one.clone()]), &json!({"one": live}));
     let run = world.run("pool-one.sh", &[]);
-    assert!(!run.said.contains("kept"), "{}", run.said);
+    assert!(!run.stderr.contains("kept"), "{}", run.stderr);
     one.fields[1].kind = &ANY_LABELS;
-    thing["labels"]["theirs"] = json!("x");
-    thing["labels"]["too"] = json!("x");
-    let world = World::new(&plan(vec![one]), &json!({"one": thing}));
+    live["labels"]["theirs"] = json!("x");
+    live["labels"]["too"] = json!("x");
+    let world = World::new(&plan(vec![one]), &json!({"one": live}));
     let run = world.run("pool-one.sh", &[]);
     let kept = "pool one: labels: not managed by gpuc, kept: theirs, too\n";
     assert!(
-        run.said.contains(kept) && run.said.contains("nothing to do"),
+        run.stderr.contains(kept) && run.stderr.contains("nothing to do"),
         "{}",
-        run.said
+        run.stderr
     );
-    assert!(!world.run("pool-one.sh", &["--look"]).said.contains("kept"));
+    assert!(
+        !world
+            .run("pool-one.sh", &["--check"])
+            .stderr
+            .contains("kept")
+    );
 }
 
 const ANY_LABELS: FieldKind = FieldKind {
@@ -104,13 +109,13 @@ fn dry_run_does_not_create_a_resource_twice() {
     });
     let world = World::new(&plan(vec![first]), &json!({}));
     let run = world.run("pool-first.sh", &["--dry-run"]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(run.out, "cloud set first image \\\"x\\\"\n");
     assert!(
-        run.said
+        run.stderr
             .contains("pool first: created together with cluster ml"),
         "{}",
-        run.said
+        run.stderr
     );
     // The cluster exists and the pool does not: the script creates it.
     world.put(
@@ -121,7 +126,7 @@ fn dry_run_does_not_create_a_resource_twice() {
     let run = world.run("pool-first.sh", &["--dry-run"]);
     assert!(run.out.starts_with("cloud make first "), "{}", run.out);
     let run = world.run("pool-first.sh", &[]);
-    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.said);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.stderr);
 }
 
 #[test]
@@ -131,9 +136,9 @@ fn verify_requires_only_programs_that_read() {
     let world = World::new(&plan, &json!({}));
     let run = world.run("pool-one.sh", &[]);
     assert!(
-        run.code == 1 && run.said.contains("not installed: gpuc-test-maker"),
+        run.code == 1 && run.stderr.contains("not installed: gpuc-test-maker"),
         "{}",
-        run.said
+        run.stderr
     );
     world.put(
         "state.nodes",
@@ -143,18 +148,18 @@ fn verify_requires_only_programs_that_read() {
     let ready = json!({"status": {"desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1}});
     world.put("state.daemonset", &ready.to_string(), false);
     let run = world.run("verify.sh", &["--no-pods"]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     fs::remove_file(world.folder.path().join("bin/cloud")).unwrap();
     let run = world.run("verify.sh", &["--no-pods"]);
     assert!(
-        run.code == 1 && run.said.contains("not installed: cloud"),
+        run.code == 1 && run.stderr.contains("not installed: cloud"),
         "{}",
-        run.said
+        run.stderr
     );
     let run = world.run("verify.sh", &["--no-pods", "--context", "mine"]);
-    assert_eq!(run.code, 0, "{}", run.said);
+    assert_eq!(run.code, 0, "{}", run.stderr);
     let note = "using context mine for cluster ml without checking that it belongs to it";
-    assert!(run.said.contains(note), "{}", run.said);
+    assert!(run.stderr.contains(note), "{}", run.stderr);
 }
 
 #[test]
@@ -165,14 +170,14 @@ fn outdated_daemon_set_pods_fail_the_check() {
         &json!({"items": [node("a", "True", "8")]}).to_string(),
         false,
     );
-    for (generation, seen, updated, why) in [
+    for (generation, seen, updated, reason) in [
         (
             3,
             2,
             1,
             "the controller has not observed the latest generation",
         ),
-        (3, 3, 0, "updated on 0 of 1 nodes"),
+        (3, 3, 0, "updated on 0 of 1 node"),
     ] {
         let daemon_set = json!({
             "metadata": {"generation": generation},
@@ -182,6 +187,10 @@ fn outdated_daemon_set_pods_fail_the_check() {
         });
         world.put("state.daemonset", &daemon_set.to_string(), false);
         let run = world.run("verify.sh", &["--no-pods"]);
-        assert!(run.code == 1 && run.said.contains(why), "{}", run.said);
+        assert!(
+            run.code == 1 && run.stderr.contains(reason),
+            "{}",
+            run.stderr
+        );
     }
 }

@@ -1,8 +1,8 @@
 //! The alerts.
 
+mod doc;
 mod gpu;
 mod node;
-mod page;
 mod pool;
 mod xid;
 
@@ -12,7 +12,7 @@ use gpuc_schema::config::{AlertName, Alerts};
 use super::exporter::GpuExporter;
 use super::expression::Expression;
 
-pub use page::{AlertDoc, Severity, alert_doc};
+pub use doc::{AlertDoc, Severity, alert_doc};
 pub use xid::{CAUSED_BY_PROGRAMS as XIDS_OF_PROGRAMS, FATAL as FATAL_XIDS};
 
 pub(super) use node::cluster_alerts;

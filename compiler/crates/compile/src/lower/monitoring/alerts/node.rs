@@ -26,12 +26,12 @@ pub(in super::super) fn cluster_alerts(cluster: &Checked<'_>) -> Vec<Alert> {
 
 /// The pool of a node is known only if the node has a target: the alert then has the label `pool`.
 fn node_without_metrics(cluster: &Checked<'_>) -> Option<Alert> {
-    let offers = cluster
+    let advertised = cluster
         .pools
         .iter()
         .flat_map(|pool| pool.advertised.expect_resolved());
-    let mut labels: Vec<_> = offers
-        .map(|offer| resource_label(&offer.resource))
+    let mut labels: Vec<_> = advertised
+        .map(|resource| resource_label(&resource.name))
         .collect();
     labels.sort();
     labels.dedup();

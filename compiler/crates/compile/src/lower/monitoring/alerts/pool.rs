@@ -59,12 +59,12 @@ fn unhealthy(watched: &PoolAlertContext<'_>) -> Alert {
 
 /// One alert for each resource, since each has its own number per node.
 fn missing(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
-    let offers = watched.pool.advertised.expect_resolved().iter();
-    let alert = |offer: &gpuc_model::AdvertisedResource| {
+    let advertised = watched.pool.advertised.expect_resolved().iter();
+    let alert = |resource: &gpuc_model::AdvertisedResource| {
         let matchers = format!(
             "{},resource=\"{}\"",
             pool_matcher(watched.pool),
-            resource_label(&offer.resource)
+            resource_label(&resource.name)
         );
         let capacity = Expression::for_series(&series::NODE_CAPACITY, &matchers);
         let nodes = Expression::for_series(&series::NODE_POOL, &pool_matcher(watched.pool));
@@ -73,17 +73,17 @@ fn missing(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
         Alert {
             name: AlertName::GpuMissing,
             pool: None,
-            expression: capacity.wrapped_in(&format!("{{}} < {}", offer.per_node)),
+            expression: capacity.wrapped_in(&format!("{{}} < {}", resource.per_node)),
             duration: "15m".to_owned(),
             summary: "{{ $labels.node }} has fewer GPUs than its pool declares".to_owned(),
             description: format!(
                 "{{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) has {{{{ $value }}}} of {}, and its pool \
                  declares {} per node.",
-                offer.resource, offer.per_node
+                resource.name, resource.per_node
             ),
         }
     };
-    offers.map(alert).collect()
+    advertised.map(alert).collect()
 }
 
 /// A DaemonSet that is not ready everywhere, or is scheduled to fewer nodes than the pool's minimum.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-/// Errors after which a GPU must be reset or its machine restarted: `RESET_GPU` and `RESTART_BM` in NVIDIA's catalogue,
+/// Errors after which a GPU must be reset or its machine restarted: `RESET_GPU` and `RESTART_BM` in NVIDIA's catalog,
 /// or where its workflows and descriptions result in one of these.
 ///
 /// Source: <https://docs.nvidia.com/deploy/xid-errors/analyzing-xid-catalog.html>, edition of 2025-10-29, as in

@@ -206,9 +206,9 @@ impl Dashboard {
         let panels = self.rows.iter().flat_map(|row| &row.panels);
         let targets = panels.flat_map(|panel| &panel.targets);
         let expressions = targets.map(|target| &target.expression);
-        let offered = self.variables.iter().map(|variable| &variable.series);
+        let variables = self.variables.iter().map(|variable| &variable.series);
         expressions
-            .chain(offered)
+            .chain(variables)
             .flat_map(|it| it.queried_series.clone())
             .collect()
     }
@@ -226,8 +226,9 @@ impl Dashboard {
             let width = COLUMNS / count.max(1);
             for (panel, column) in row.panels.iter().zip(0..) {
                 id += 1;
-                let place = json!({"h": row.height, "w": width, "x": column * width, "y": y});
-                panels.push(panel.to_json(id, &place));
+                let grid_position =
+                    json!({"h": row.height, "w": width, "x": column * width, "y": y});
+                panels.push(panel.to_json(id, &grid_position));
             }
             y += row.height;
         }
@@ -248,7 +249,7 @@ impl Variable {
 }
 
 impl Panel {
-    fn to_json(&self, id: u32, place: &Value) -> Value {
+    fn to_json(&self, id: u32, grid_position: &Value) -> Value {
         let targets = self.targets.iter().zip('A'..);
         let targets: Vec<_> = targets
             .map(|(target, name)| {
@@ -270,7 +271,7 @@ impl Panel {
             "title": self.title,
             "description": self.description,
             "datasource": data_source(),
-            "gridPos": place,
+            "gridPos": grid_position,
             "fieldConfig": {"defaults": self.defaults(), "overrides": []},
             "options": self.kind.options(),
             "targets": targets,

@@ -3,15 +3,17 @@
 use std::cmp::Ordering;
 
 use super::super::changes::{Delta, EntityChange};
-use super::super::entities::{Entity, EntityKey};
+use super::super::entities::{Entities, Entity, EntityKey};
 use super::super::impact::Impact;
-use super::{Classification, DiffContext, persistent_data};
+use super::classification::Classification;
+use super::context::DiffContext;
+use super::persistent_data;
 mod quota;
 mod table;
 
 use Impact::{
-    Added, Nothing, PluginRestarted, QuotaCut, QuotaRaised, ServiceRestarted, WatchedDifferently,
-    WorkloadRestarted,
+    Added, DevicePluginRestarted, MonitoringChanged, Nothing, QuotaCut, QuotaRaised,
+    ServiceRestarted, WorkloadRestarted,
 };
 use table::{FieldImpact, KindImpacts, TOPOLOGY_NAME, find_kind};
 
@@ -27,9 +29,11 @@ pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classificati
     else {
         return Classification::without_reason(Nothing);
     };
-    let part = setting.entity(&delta.key);
-    if let Some(verdict) = part.and_then(|part| classify_by_use(setting, name, part, delta)) {
-        return verdict;
+    let entity = setting.entity(&delta.key);
+    if let Some(classification) =
+        entity.and_then(|entity| classify_by_use(setting, name, entity, delta))
+    {
+        return classification;
     }
     let Some(kind) = find_kind(group, name) else {
         return Classification::with_reason(
@@ -56,8 +60,8 @@ pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classificati
                 ),
             )
         }
-        EntityChange::Removed => classify_removed(setting, kind, part, name),
-        EntityChange::Modified => classify_modified(setting, kind, part, delta),
+        EntityChange::Removed => classify_removed(setting, kind, entity, name),
+        EntityChange::Modified => classify_modified(setting, kind, entity, delta),
     }
 }
 
@@ -78,8 +82,9 @@ fn renamed_object(setting: &DiffContext<'_>, key: &EntityKey) -> Option<String> 
         };
         is_kind && !setting.before.by_key.contains_key(new)
     });
-    let renamed_fields = |part: &Entity, [from, to]: [&str; 2]| {
-        part.fields
+    let renamed_fields = |entity: &Entity, [from, to]: [&str; 2]| {
+        entity
+            .fields
             .iter()
             .filter(|(path, _)| !path.starts_with("metadata."))
             .map(|(path, leaf)| {
@@ -90,7 +95,7 @@ fn renamed_object(setting: &DiffContext<'_>, key: &EntityKey) -> Option<String> 
             })
             .collect::<std::collections::BTreeSet<_>>()
     };
-    let is_renamed = |(new, part): &(&EntityKey, &Entity)| {
+    let is_renamed = |(new, entity): &(&EntityKey, &Entity)| {
         let (EntityKey::Object { name: old_name, .. }, EntityKey::Object { name: new_name, .. }) =
             (key, new)
         else {
@@ -98,7 +103,7 @@ fn renamed_object(setting: &DiffContext<'_>, key: &EntityKey) -> Option<String> 
         };
         // An image name may contain the old name, which then stays.
         let names: [&str; 2] = [old_name, new_name];
-        renamed_fields(old, names) == renamed_fields(part, names)
+        renamed_fields(old, names) == renamed_fields(entity, names)
     };
     new.find(is_renamed).map(|(new, _)| new.name())
 }
@@ -127,7 +132,7 @@ const CLUSTER_NAME_SUFFIX: &str = " » cluster";
 fn classify_by_use(
     setting: &DiffContext<'_>,
     kind: &str,
-    part: &Entity,
+    entity: &Entity,
     delta: &Delta,
 ) -> Option<Classification> {
     // The object stays.
@@ -135,31 +140,33 @@ fn classify_by_use(
         return None;
     }
     let path = delta.path.as_deref().unwrap_or_default();
-    let is_dashboard = || part.fields.keys().any(|path| path.contains("grafana"));
-    match (kind, part.component.as_str()) {
-        ("ConfigMap", "monitoring") => Some(Classification::without_reason(WatchedDifferently)),
+    let is_dashboard = || entity.fields.keys().any(|path| path.contains("grafana"));
+    match (kind, entity.component.as_str()) {
+        ("ConfigMap", "monitoring") => Some(Classification::without_reason(MonitoringChanged)),
         ("ConfigMap", _) if is_dashboard() => {
-            Some(Classification::without_reason(WatchedDifferently))
+            Some(Classification::without_reason(MonitoringChanged))
         }
         ("ConfigMap", "gpuc-runtime") if path.contains(" » metrics.") => {
             Some(Classification::with_reason(
-                WatchedDifferently,
+                MonitoringChanged,
                 "gpuc-runtime reloads its metrics configuration without a restart",
             ))
         }
         ("ConfigMap", "gpuc-runtime") if path.ends_with(CLUSTER_NAME_SUFFIX) => {
             Some(Classification::with_reason(
-                WatchedDifferently,
+                MonitoringChanged,
                 "gpuc-runtime reloads the cluster's name for its metrics and logs without a restart",
             ))
         }
         ("ConfigMap", "gpuc-runtime") if delta.entity_change() == EntityChange::Modified => {
             Some(Classification::with_reason(
-                PluginRestarted,
+                DevicePluginRestarted,
                 "gpuc-runtime reloads it without a restart, and advertises the new resources",
             ))
         }
-        ("NicNodePolicy" | "NicClusterPolicy", _) => classify_network_driver(setting, part, delta),
+        ("NicNodePolicy" | "NicClusterPolicy", _) => {
+            classify_network_driver(setting, entity, delta)
+        }
         ("ConfigMap" | "DaemonSet", "nvidia-driver-installer") => {
             Some(Classification::without_reason(Impact::DriverRestarted))
         }
@@ -171,16 +178,16 @@ fn classify_by_use(
 /// module in use cannot be unloaded.
 fn classify_network_driver(
     setting: &DiffContext<'_>,
-    part: &Entity,
+    entity: &Entity,
     delta: &Delta,
 ) -> Option<Classification> {
     const DRIVER: &str = "spec.ofedDriver";
-    let brings = || part.fields.keys().any(|path| path.starts_with(DRIVER));
+    let brings = || entity.fields.keys().any(|path| path.starts_with(DRIVER));
     // A new or removed pool has no running workloads to preserve.
     let sides = [setting.before, setting.after];
-    let is_there = |parts: &super::Entities| {
-        let mut pools = parts.summary.pools.iter();
-        part.pools.is_empty() || pools.any(|pool| part.pools.contains(&pool.name))
+    let is_there = |entities: &Entities| {
+        let mut pools = entities.summary.pools.iter();
+        entity.pools.is_empty() || pools.any(|pool| entity.pools.contains(&pool.name))
     };
     let is_driver = sides.into_iter().all(is_there)
         && match (delta.entity_change(), delta.path.as_deref()) {
@@ -202,7 +209,7 @@ fn classify_network_driver(
 fn classify_removed(
     setting: &DiffContext<'_>,
     kind: &KindImpacts,
-    part: Option<&Entity>,
+    entity: Option<&Entity>,
     name: &str,
 ) -> Classification {
     match kind.name {
@@ -237,7 +244,7 @@ fn classify_removed(
             "PersistentVolumeClaims are never pruned: it stays, with its data, until `kubectl delete \
              persistentvolumeclaim`",
         ),
-        "DaemonSet" | "Deployment" => Classification::without_reason(restart_impact(part).0),
+        "DaemonSet" | "Deployment" => Classification::without_reason(restart_impact(entity).0),
         _ => Classification::without_reason(kind.on_delete),
     }
 }
@@ -245,7 +252,7 @@ fn classify_removed(
 fn classify_modified(
     setting: &DiffContext<'_>,
     kind: &KindImpacts,
-    part: Option<&Entity>,
+    entity: Option<&Entity>,
     delta: &Delta,
 ) -> Classification {
     let path = delta.path.as_deref().unwrap_or_default();
@@ -290,14 +297,14 @@ fn classify_modified(
             Classification::with_reason(*impact, *words)
         }
         Some(FieldImpact::Restarts(_)) if kind.name == "DaemonSet" && is_node_selection(path) => {
-            let (impact, _) = restart_impact(part);
+            let (impact, _) = restart_impact(entity);
             Classification::with_reason(
                 impact,
                 "its pods stop on nodes that no longer match these labels, and start on nodes that match",
             )
         }
         Some(FieldImpact::Restarts(_)) => {
-            let (impact, words) = restart_impact(part);
+            let (impact, words) = restart_impact(entity);
             Classification::with_reason(impact, words)
         }
         Some(FieldImpact::Pods(_)) if is_decrease(delta) => {
@@ -317,8 +324,8 @@ fn classify_modified(
         }
         // Provisioners express sizes differently, so that the pool's own size decides.
         Some(FieldImpact::Capacity(_))
-            if let Some(impact) = part.and_then(|part| {
-                super::capacity_impact(setting, part.pools.iter().map(String::as_str))
+            if let Some(impact) = entity.and_then(|entity| {
+                super::capacity::capacity_impact(setting, entity.pools.iter().map(String::as_str))
             }) =>
         {
             Classification::without_reason(impact)
@@ -338,7 +345,7 @@ fn classify_modified(
 /// Whether controllers select objects of this kind by label: Pod Security reads a namespace's labels, and Prometheus
 /// those of monitors and rules.
 fn is_label_selected(kind: &KindImpacts) -> bool {
-    kind.name == "Namespace" || kind.on_change == WatchedDifferently
+    kind.name == "Namespace" || kind.on_change == MonitoringChanged
 }
 
 /// Whether a ResourceFlavor is mutable because it names no topology: the rules of its CRD begin with
@@ -346,14 +353,14 @@ fn is_label_selected(kind: &KindImpacts) -> bool {
 fn is_mutable_flavor(setting: &DiffContext<'_>, kind: &KindImpacts, delta: &Delta) -> bool {
     let was = setting.before.by_key.get(&delta.key);
     kind.name == "ResourceFlavor"
-        && was.is_some_and(|part| !part.fields.contains_key(TOPOLOGY_NAME))
+        && was.is_some_and(|entity| !entity.fields.contains_key(TOPOLOGY_NAME))
 }
 
 /// The impact of restarting an object's pods, by component.
-fn restart_impact(part: Option<&Entity>) -> (Impact, &'static str) {
-    match part.map(|part| part.component.as_str()) {
+fn restart_impact(entity: Option<&Entity>) -> (Impact, &'static str) {
+    match entity.map(|entity| entity.component.as_str()) {
         Some("gpuc-runtime" | "nvidia-device-plugin") => (
-            PluginRestarted,
+            DevicePluginRestarted,
             "its pods are replaced node by node; running containers keep their GPUs",
         ),
         Some("nvidia-driver-installer" | "nvidia-drivers") => (

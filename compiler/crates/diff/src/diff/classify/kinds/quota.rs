@@ -60,7 +60,7 @@ mod tests {
     use super::*;
     use crate::diff::entities::EntityKey;
 
-    fn goes(path: &str, from: Option<Json>, to: Option<Json>) -> Option<Ordering> {
+    fn compare(path: &str, from: Option<Json>, to: Option<Json>) -> Option<Ordering> {
         let delta = Delta {
             key: EntityKey::Location,
             path: Some(path.to_owned()),
@@ -74,25 +74,31 @@ mod tests {
     #[test]
     fn absent_quota_is_zero_and_absent_limit_unlimited() {
         let quota = "spec.resourceGroups[g].flavors[f].resources[r].nominalQuota";
-        assert_eq!(goes(quota, Some(json!(4)), None), Some(Ordering::Less));
-        assert_eq!(goes(quota, None, Some(json!(4))), Some(Ordering::Greater));
+        assert_eq!(compare(quota, Some(json!(4)), None), Some(Ordering::Less));
         assert_eq!(
-            goes(quota, Some(json!("500m")), Some(json!(1))),
+            compare(quota, None, Some(json!(4))),
+            Some(Ordering::Greater)
+        );
+        assert_eq!(
+            compare(quota, Some(json!("500m")), Some(json!(1))),
             Some(Ordering::Greater)
         );
         let limit = "spec.resourceGroups[g].flavors[f].resources[r].borrowingLimit";
-        assert_eq!(goes(limit, Some(json!(4)), None), Some(Ordering::Greater));
-        assert_eq!(goes(limit, None, Some(json!(4))), Some(Ordering::Less));
         assert_eq!(
-            goes("spec.hard.pods", Some(json!("4")), None),
+            compare(limit, Some(json!(4)), None),
+            Some(Ordering::Greater)
+        );
+        assert_eq!(compare(limit, None, Some(json!(4))), Some(Ordering::Less));
+        assert_eq!(
+            compare("spec.hard.pods", Some(json!("4")), None),
             Some(Ordering::Greater)
         );
         let weight = "spec.fairSharing.weight";
-        assert_eq!(goes(weight, Some(json!(2)), None), Some(Ordering::Less));
+        assert_eq!(compare(weight, Some(json!(2)), None), Some(Ordering::Less));
         assert_eq!(
-            goes(weight, Some(json!("0.5")), None),
+            compare(weight, Some(json!("0.5")), None),
             Some(Ordering::Greater)
         );
-        assert_eq!(goes(weight, Some(json!(1)), None), Some(Ordering::Equal));
+        assert_eq!(compare(weight, Some(json!(1)), None), Some(Ordering::Equal));
     }
 }

@@ -2,8 +2,8 @@
 
 use super::super::super::impact::Impact;
 use Impact::{
-    AccessChanged, Added, Deleted, NodesRecreated, Nothing, QuotaCut, QuotaRaised,
-    ServiceRestarted, WatchedDifferently, WorkloadRestarted,
+    AccessChanged, Added, Deleted, MonitoringChanged, NodesRecreated, Nothing, QuotaCut,
+    QuotaRaised, ServiceRestarted, WorkloadRestarted,
 };
 
 /// A kind.
@@ -306,17 +306,9 @@ pub(super) const KINDS: &[KindImpacts] = &[
     },
     kind("mellanox.com", "NicClusterPolicy", ServiceRestarted),
     kind("mellanox.com", "NicNodePolicy", ServiceRestarted),
-    kind("monitoring.coreos.com", "PodMonitor", WatchedDifferently),
-    kind(
-        "monitoring.coreos.com",
-        "PrometheusRule",
-        WatchedDifferently,
-    ),
-    kind(
-        "monitoring.coreos.com",
-        "ServiceMonitor",
-        WatchedDifferently,
-    ),
+    kind("monitoring.coreos.com", "PodMonitor", MonitoringChanged),
+    kind("monitoring.coreos.com", "PrometheusRule", MonitoringChanged),
+    kind("monitoring.coreos.com", "ServiceMonitor", MonitoringChanged),
     kind_of_rules("networking.k8s.io", "NetworkPolicy"),
     KindImpacts {
         immutable_fields: &[("handler", HANDLER)],

@@ -8,11 +8,11 @@ use crate::{CheckContext, Rule, text_edit};
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4075",
-        name: "manifest-queue-misspelt",
+        name: "manifest-queue-misspelled",
         severity: Severity::Error,
-        summary: "a job names an unknown queue; a queue of its namespace has nearly that name",
-        checks: "With `queueing: kueue`, whether the queue that an object names in the label `kueue.x-k8s.io/queue-name`
-differs by one letter from `default` or from a LocalQueue among the manifests.",
+        summary: "a job names an unknown queue with nearly the name of a queue of its namespace",
+        checks: "Whether the queue that an object names in the label `kueue.x-k8s.io/queue-name` differs by one letter
+from `default` or from a LocalQueue among the manifests. The check applies with `queueing: kueue`.",
         reason: "Kueue keeps a job with an unknown queue suspended until the queue exists.",
         remedy: "Write the queue that the help names; `gpuc check --fix` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1

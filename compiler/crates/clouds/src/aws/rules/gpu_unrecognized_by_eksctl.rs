@@ -11,7 +11,7 @@ use super::{catalog_instance, created_pools, machine_span};
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2510",
-        name: "gpu-unseen-by-eksctl",
+        name: "gpu-unrecognized-by-eksctl",
         severity: Severity::Error,
         summary: "eksctl does not recognize the GPUs of a machine type",
         checks: "Whether eksctl recognizes the GPUs of a pool's machine type. It does not recognize those of
@@ -44,10 +44,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!("eksctl does not recognize the GPUs of `{}`", machine.name);
-        let why = "eksctl uses an image without a driver, and installs no device plugin";
+        let reason = "eksctl uses an image without a driver, and installs no device plugin";
         let builder = report
             .diagnostic(&RULE.code, machine_span(pool), message)
-            .primary_label(why);
+            .primary_label(reason);
         match successor(instance) {
             Some(next) => builder
                 .help(format!(

@@ -10,13 +10,13 @@ use gpuc_model::plan::{
     StepKind,
 };
 
-/// The longest line. Values that do not fit are written as blocks.
+/// The maximum length of a line. Longer values are written as blocks.
 const WIDTH: usize = 120;
 
-/// Texts with more lines are replaced by their digest.
+/// Texts with more lines are replaced with their digest.
 const MAX_LINES: usize = 40;
 
-/// Texts with more characters are replaced by their digest.
+/// Texts with more characters are replaced with their digest.
 const MAX_CHARACTERS: usize = 2000;
 
 /// The plan as a YAML document.
@@ -24,8 +24,7 @@ pub(super) fn render(plan: &Plan) -> String {
     let mut text = String::new();
     for (name, section) in [
         ("cluster", json!(plan.cluster)),
-        ("place", json!(plan.summary.place)),
-        ("pools", pools(plan)),
+        ("summary", summary(plan)),
         ("provisioning", provisioning(&plan.provisioning)),
         ("objects", objects(&plan.objects)),
         ("releases", entries(plan.releases.iter().map(release))),
@@ -43,7 +42,7 @@ pub(super) fn render(plan: &Plan) -> String {
     text
 }
 
-/// A mapping. Duplicate keys are a mistake of this file, because one of the values would be lost.
+/// A mapping. Panics on duplicate keys, because one of the values would be lost.
 fn entries(entries: impl Iterator<Item = (String, Value)>) -> Value {
     let mut mapping = Map::new();
     for (key, value) in entries {
@@ -53,22 +52,26 @@ fn entries(entries: impl Iterator<Item = (String, Value)>) -> Value {
     Value::Object(mapping)
 }
 
-fn pools(plan: &Plan) -> Value {
-    entries(plan.summary.pools.iter().map(|pool| {
-        let resources = pool.resources.iter();
-        let value = json!({
-            "machine": pool.machine,
-            "image": pool.image,
-            "gpus": pool.gpus,
-            "sharing": pool.sharing,
-            "nodes": [pool.min_nodes, pool.max_nodes],
-            "resources": entries(resources.map(|it| (it.name.clone(), json!(it.per_node)))),
-            "taints": pool.taints,
-            "driver": pool.driver,
-            "plugin": pool.plugin,
-        });
-        (pool.name.clone(), value)
-    }))
+/// The plan's summary without empty values, as in the tree's README.
+fn summary(plan: &Plan) -> Value {
+    let mut summary = json!(plan.summary);
+    remove_empty(&mut summary);
+    summary
+}
+
+fn remove_empty(value: &mut Value) {
+    match value {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(remove_empty);
+            fields.retain(|_, field| {
+                let is_empty = field.as_str().is_some_and(str::is_empty)
+                    || field.as_array().is_some_and(Vec::is_empty);
+                !is_empty
+            });
+        }
+        Value::Array(items) => items.iter_mut().for_each(remove_empty),
+        _ => {}
+    }
 }
 
 fn provisioning(provisioning: &Provisioning) -> Value {
@@ -137,7 +140,7 @@ fn objects(objects: &[Object]) -> Value {
     Value::Object(components)
 }
 
-/// An object without its kind and name, which are its key.
+/// An object without its kind and name, which form its key.
 fn body(object: &Object) -> Value {
     let mut value = serde_json::to_value(&object.node).unwrap();
     let fields = value.as_object_mut().unwrap();
@@ -229,7 +232,7 @@ fn digest(text: &str) -> String {
     format!("sha256 {hex} of {} lines", text.lines().count())
 }
 
-/// Writes the value of a key that ends at `column`, or of a list item; its own lines have `indent` spaces.
+/// Writes the value of a key that ends at `column`, or of a list item. Further lines are indented by `indent` spaces.
 fn write_value(text: &mut String, value: &Value, indent: usize, column: usize) {
     if let Some(flow) = flow(value).filter(|flow| column + 1 + flow.chars().count() <= WIDTH) {
         text.push_str(&format!(" {flow}\n"));
@@ -283,7 +286,7 @@ fn write_value(text: &mut String, value: &Value, indent: usize, column: usize) {
     }
 }
 
-/// The value on one line, unless it contains a text of several lines.
+/// The value on one line, or `None` if it contains a multi-line text.
 fn flow(value: &Value) -> Option<String> {
     Some(match value {
         Value::Object(fields) => {
@@ -302,14 +305,14 @@ fn flow(value: &Value) -> Option<String> {
     })
 }
 
-/// The fields by name, whatever order this build of `serde_json` keeps.
+/// The fields by name, because the order depends on the features of `serde_json`.
 fn sorted(fields: &Map<String, Value>) -> Vec<(&String, &Value)> {
     let mut fields: Vec<_> = fields.iter().collect();
     fields.sort_by(|one, other| one.0.cmp(other.0));
     fields
 }
 
-/// A text without quotes if every YAML parser reads it as a string.
+/// A text, without quotes if every YAML parser reads it as a string.
 fn scalar(text: &str) -> String {
     let words = ["true", "false", "null", "yes", "no", "on", "off", "y", "n"];
     let is_plain = text.starts_with(|first: char| first.is_ascii_alphabetic() || first == '/')

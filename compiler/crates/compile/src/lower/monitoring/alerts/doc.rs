@@ -120,7 +120,7 @@ static XID: AlertDoc = AlertDoc {
     condition: "A critical error (Xid) appeared within the last hour that is neither caused by a program nor fatal.",
     meaning: "An error occurred in the GPU, its memory or its links. An immediate repetition of the same error is not \
               visible: the metric only keeps the last one.",
-    action: "Look the number up in NVIDIA's catalogue of Xids (<https://docs.nvidia.com/deploy/xid-errors/>). Check \
+    action: "Look the number up in NVIDIA's catalog of Xids (<https://docs.nvidia.com/deploy/xid-errors/>). Check \
              the node's kernel log (`dmesg | grep NVRM`), which names the process and every error in between. If the \
              error recurs, handle it like `GpuXidFatal`.",
 };

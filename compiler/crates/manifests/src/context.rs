@@ -1,0 +1,64 @@
+//! The context of the rules: the cluster, the objects of the manifests, and what several rules derive from them.
+
+use std::collections::BTreeSet;
+
+use gpuc_model::{Cluster, Pool};
+use gpuc_syntax::node::{Entry, Node};
+use gpuc_syntax::source::Sources;
+
+use super::allow_annotations::AllowAnnotation;
+use super::claims::ClaimIndex;
+use super::object::Object;
+use super::pod::Pod;
+use super::read::SkippedDocument;
+use super::scheduling::UnschedulablePod;
+
+/// The context of the rules.
+pub(crate) struct CheckContext<'s> {
+    /// The cluster that the objects are for.
+    pub(crate) cluster: &'s Cluster,
+    /// All objects.
+    pub(crate) objects: &'s [Object],
+    /// The indices of the objects that kustomizations change.
+    pub(crate) kustomized: BTreeSet<usize>,
+    /// The annotations that allow warnings.
+    pub(crate) allow_annotations: Vec<AllowAnnotation<'s>>,
+    /// The claims among the objects.
+    pub(crate) claims: ClaimIndex<'s>,
+    /// All pods that the objects define.
+    pub(crate) pods: Vec<Pod<'s>>,
+    /// The pods that no pool fits.
+    pub(crate) unschedulable: Vec<UnschedulablePod<'s>>,
+    /// Documents that lack `apiVersion` or `kind`.
+    pub(crate) incomplete: &'s [Node],
+    /// Skipped documents: patches among them may add missing fields.
+    pub(crate) skipped: &'s [SkippedDocument],
+    /// The texts.
+    pub(crate) sources: &'s Sources,
+}
+
+impl<'s> CheckContext<'s> {
+    /// The pools that advertise a resource.
+    pub(crate) fn pools_advertising(&self, resource: &str) -> Vec<&'s Pool> {
+        let pools = self.cluster.pools.iter();
+        let advertises = |pool: &&Pool| {
+            let advertised = pool.advertised.get().into_iter().flatten();
+            let mut advertised = advertised.chain(&pool.interconnect);
+            advertised.any(|advertised_resource| advertised_resource.name == resource)
+        };
+        pools.filter(advertises).collect()
+    }
+
+    /// The entries of `spec.hard` of all ResourceQuotas.
+    pub(crate) fn quota_entries(&self) -> impl Iterator<Item = (&'s Object, &'s Entry)> {
+        let quotas = self
+            .objects
+            .iter()
+            .filter(|object| object.kind == "ResourceQuota");
+        quotas.flat_map(|object| {
+            let hard = object.root.get("spec").and_then(|spec| spec.get("hard"));
+            let entries = hard.map_or(&[][..], Node::entries);
+            entries.iter().map(move |entry| (object, entry))
+        })
+    }
+}
