@@ -131,9 +131,12 @@ fn immutable_kinds(plan: &Plan) -> Vec<ImmutableKind> {
         let rolled = names(|change| matches!(change, Change::NodeRollout { .. }));
         // The effect of some fields depends on the pool: GKE replaces the machine type only of pools with GPUs.
         let list = |names: &[&str], others: &[&str]| {
-            let names = names.iter().map(|name| match others.contains(name) {
-                true => format!("{name} (of some pools)"),
-                false => (*name).to_owned(),
+            let names = names.iter().map(|name| {
+                if others.contains(name) {
+                    format!("{name} (of some pools)")
+                } else {
+                    (*name).to_owned()
+                }
             });
             names.collect::<Vec<_>>().join(", ")
         };

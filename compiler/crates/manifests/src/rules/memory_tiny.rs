@@ -73,12 +73,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let edit = mebi
                 .as_ref()
                 .and_then(|meant| text_edit::replace_text(ctx.sources, &entry.value, meant));
-            let builder = match mebi {
-                Some(meant) => builder.help(format!("write `{meant}`")),
-                None => {
-                    let number = text.trim_end_matches(char::is_alphabetic);
-                    builder.help(format!("write `{number}Mi` or `{number}Gi`"))
-                }
+            let builder = if let Some(meant) = mebi {
+                builder.help(format!("write `{meant}`"))
+            } else {
+                let number = text.trim_end_matches(char::is_alphabetic);
+                builder.help(format!("write `{number}Mi` or `{number}Gi`"))
             };
             match edit {
                 Some(edit) => builder.fix(vec![edit]).emit(),
