@@ -1,22 +1,24 @@
 """A fake of `aws eks`, and of the parts of `sts`, `cloudformation`, `ec2` and `autoscaling` that scripts use."""
 
+import copy
 import json
 import os
+from dataclasses import dataclass
+from typing import Callable
 
-import yaml
-
-from .cli import Command, CommandError, Tool, Unsupported, flags
+from . import eks
+from .cli import Command, CommandError, Failure, Tool, Unsupported, flags, yaml
 from .cli import print_json, query, without_internal_keys
-from .eksctl import ACCOUNT
+from .eks import ACCOUNT
 
 
 def _command_error(text, rc=252):
     return CommandError(rc, f"\naws: error: {text}\n" if rc == 252 else f"\n{text}\n")
 
 
-def _api_error(call, kind, text):
+def _api_error(call, kind, text, retries=""):
     operation = "".join(each.capitalize() for each in call.command.split()[-1].split("-"))
-    return _command_error(f"An error occurred ({kind}) when calling the {operation} operation: {text}", 254)
+    return _command_error(f"An error occurred ({kind}) when calling the {operation} operation{retries}: {text}", 254)
 
 
 def _require(call, *names):
@@ -120,33 +122,52 @@ def describe_nodegroup(call):
 
 
 def describe_addon(call):
-    cluster, name = _require(call, "--cluster-name", "--addon-name")
-    _cluster(call, cluster)
-    found = call.data["eks"].get("addons", {}).get(cluster, {}).get(name)
-    if not found:
-        raise _api_error(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
-    _print_result(call, {"addon": found})
+    _print_result(call, {"addon": _addon(call)})
+
+
+def list_addons(call):
+    (name,) = _require(call, "--cluster-name")
+    _cluster(call, name)
+    _print_result(call, {"addons": sorted(call.data["eks"].get("addons", {}).get(name, {}))})
 
 
 def create_addon(call):
     cluster, name = _require(call, "--cluster-name", "--addon-name")
     _cluster(call, cluster)
     stored = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
-    if name in stored:
+    if name in stored and stored[name]["status"] != "CREATE_FAILED":
         raise _api_error(call, "ResourceInUseException", "Addon already exists.")
-    stored[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
-                    "addonVersion": "v1.0.0-eksbuild.1"}
+    stored[name] = eks.addon(cluster, name) | {"status": "CREATING"}
     _configure(call, stored[name])
+    keys = ["eks", "addons", cluster, name]
+    if call.how == "create_failed":
+        issue = {"code": "ConfigurationConflict", "message": _CONFLICT, "resourceIds": []}
+        call.data.later(call.delay, ["set", [*keys, "status"], "CREATE_FAILED"],
+                        ["set", [*keys, "health"], {"issues": [issue]}])
+    else:
+        call.data.later(call.delay, ["set", [*keys, "status"], "ACTIVE"])
+    if call.how == "degraded":
+        issue = {"code": "InsufficientNumberOfReplicas", "resourceIds": [],
+                 "message": "The add-on is unhealthy because it doesn't have the desired number of replicas."}
+        call.data.later(call.delay + 1, ["set", [*keys, "status"], "DEGRADED"],
+                        ["set", [*keys, "health"], {"issues": [issue]}])
     _print_result(call, {"addon": stored[name]})
 
 
 def update_addon(call):
+    addon = _addon(call)
+    changed = copy.deepcopy(addon)
+    _configure(call, changed)
+    _update(call, "AddonUpdate", addon, changed, {})
+
+
+def _addon(call):
     cluster, name = _require(call, "--cluster-name", "--addon-name")
-    stored = call.data["eks"].get("addons", {}).get(cluster, {})
-    if name not in stored:
+    _cluster(call, cluster)
+    found = call.data["eks"].get("addons", {}).get(cluster, {}).get(name)
+    if not found:
         raise _api_error(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
-    _configure(call, stored[name])
-    _print_result(call, {"update": {"id": "u-1", "status": "InProgress"}})
+    return found
 
 
 def _configure(call, addon):
@@ -160,26 +181,43 @@ def _configure(call, addon):
         json.loads(addon["configurationValues"])
 
 
-def wait_for_addon(call):
-    cluster, name = _require(call, "--cluster-name", "--addon-name")
-    if name not in call.data["eks"].get("addons", {}).get(cluster, {}):
-        raise _api_error(call, "ResourceNotFoundException", f"No addon: {name} found in cluster: {cluster}")
-
-
-def describe_stacks(call):
-    (name,) = _require(call, "--stack-name")
+def _stack(call, name):
     _region(call)
     found = call.data["eks"].get("stacks", {}).get(name)
     if not found:
         raise _api_error(call, "ValidationError", f"Stack with id {name} does not exist")
-    _print_result(call, {"Stacks": [found]})
+    return found
+
+
+def describe_stacks(call):
+    _print_result(call, {"Stacks": [_stack(call, *_require(call, "--stack-name"))]})
+
+
+def describe_stack_events(call):
+    found = _stack(call, *_require(call, "--stack-name"))
+    own = {"LogicalResourceId": found["StackName"], "ResourceStatus": found["StackStatus"]}
+    if "StackStatusReason" in found:
+        own["ResourceStatusReason"] = found["StackStatusReason"]
+    events = [{"StackName": found["StackName"]} | each for each in [own, *found.get("_events", [])]]
+    _print_result(call, {"StackEvents": events})
+
+
+def protect_stack(call):
+    found = _stack(call, *_require(call, "--stack-name"))
+    given = [flag for flag in ("--enable-termination-protection", "--no-enable-termination-protection")
+             if call.has(flag)]
+    if len(given) != 1:
+        raise _command_error("the following arguments are required: --enable-termination-protection |"
+                             " --no-enable-termination-protection")
+    found["EnableTerminationProtection"] = given[0].startswith("--enable")
+    _print_result(call, {"StackId": found["StackName"]})
 
 
 def deploy_stack(call):
-    """Create or update a stack. Invalid templates are errors as in CloudFormation."""
+    """Create or update a stack, and wait for it. Invalid templates are errors as in CloudFormation."""
     name, path = _require(call, "--stack-name", "--template-file")
     with open(path, encoding="utf-8") as file:
-        template = yaml.safe_load(file)
+        template = yaml().safe_load(file)
     resources = template.get("Resources")
     if not resources:
         raise _api_error(call, "ValidationError",
@@ -191,21 +229,42 @@ def deploy_stack(call):
     if cluster:
         _cluster(call, cluster)
     tags = [dict(zip(("Key", "Value"), each.split("=", 1))) for each in call.get("--tags", [])]
-    call.data["eks"].setdefault("stacks", {})[name] = {
-        "StackName": name, "StackStatus": "CREATE_COMPLETE", "Tags": tags, "_cluster": cluster,
-        "_template": template}
+    stored, keys = eks.stacks(call), ["eks", "stacks", name]
+    previous = stored.get(name)
+    status = previous["StackStatus"] if previous else ""
+    if status in ("ROLLBACK_COMPLETE", "ROLLBACK_FAILED", "CREATE_FAILED", "DELETE_FAILED") or (
+            status.endswith("_IN_PROGRESS") and status != "REVIEW_IN_PROGRESS"):
+        raise _command_error("An error occurred (ValidationError) when calling the CreateChangeSet operation:"
+                             f" Stack:arn:aws:cloudformation:{_region(call)}:{ACCOUNT}:stack/{name} is in {status}"
+                             " state and can not be updated.", 254)
+    desired = {"StackName": name, "StackStatus": "CREATE_COMPLETE", "Tags": tags, "_cluster": cluster,
+               "_template": template}
+    verb = "UPDATE" if previous else "CREATE"
+    stored[name] = (previous or desired) | {"StackStatus": f"{verb}_IN_PROGRESS"}
+    if call.how == "rollback":
+        rollback = "UPDATE_ROLLBACK" if previous else "ROLLBACK"
+        reason = 'Resource handler returned message: "User is not authorized to perform this action"'
+        changes = eks.stack_changes(name, f"{rollback}_COMPLETE", sorted(resources)[0], reason, f"{verb}_FAILED")
+    else:
+        changes = [["set", keys, desired]]
+    call.data.later(call.delay, *changes)
+    call.wait(call.delay)
+    if call.how == "rollback":
+        raise Failure(255, "\nFailed to create/update the stack. Run the following command\nto fetch the list of events"
+                           " leading up to the failure\n"
+                           f"aws cloudformation describe-stack-events --stack-name {name}\n")
     print(f"Successfully created/updated stack - {name}")
 
 
 def delete_stack(call):
     (name,) = _require(call, "--stack-name")
-    call.data["eks"].get("stacks", {}).pop(name, None)
-
-
-def wait_for_stack(call):
-    (name,) = _require(call, "--stack-name")
-    if name in call.data["eks"].get("stacks", {}):
-        raise _command_error("Waiter StackDeleteComplete failed: Max attempts exceeded", 255)
+    stored = call.data["eks"].get("stacks", {})
+    if name not in stored or stored[name]["StackStatus"] == "DELETE_IN_PROGRESS":
+        return
+    if stored[name].get("EnableTerminationProtection"):
+        raise _api_error(call, "ValidationError",
+                         f"Stack [{name}] cannot be deleted while TerminationProtection is enabled")
+    eks.delete_stack(call, name)
 
 
 def describe_instances(call):
@@ -253,15 +312,92 @@ def list_clusters(call):
     _print_result(call, {"clusters": [each["name"] for each in stored if each["_region"] == _region(call)]})
 
 
-def _print_update(call, kind, changes):
+_CONFLICT = "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode."
+_UPDATE_ERRORS = {
+    "cluster": {"errorCode": "InsufficientFreeAddresses", "resourceIds": ["subnet-0a0a0a0a0a0a0a0a0"],
+                "errorMessage": "The subnets of the cluster do not have enough free addresses"},
+    "nodegroup": {"errorCode": "PodEvictionFailure", "resourceIds": ["ip-10-0-0-1"]},
+    "addon": {"errorCode": "ConfigurationConflict", "errorMessage": _CONFLICT, "resourceIds": []},
+}
+
+
+def _place(resource):
+    """Return (kind of resource, its name, its keys in the state)."""
+    cluster = resource.get("clusterName")
+    if "nodegroupName" in resource:
+        return "nodegroup", resource["nodegroupName"], ["eks", "nodegroups", resource["nodegroupName"]]
+    if "addonName" in resource:
+        return "addon", resource["addonName"], ["eks", "addons", cluster, resource["addonName"]]
+    return "cluster", resource["name"], ["eks", "clusters", resource["name"]]
+
+
+def _update(call, type_name, resource, changed, changes):
+    """Begin the update of a resource. EKS shows the status UPDATING late, and the changed fields at the end."""
+    kind, name, keys = _place(resource)
+    owner = [resource.get("clusterName", resource.get("name")), kind, name]
+    updates = call.data.time["updates"]
+    for other, each in updates.items():
+        if each["_on"] == owner and each["status"] == "InProgress":
+            text = {"nodegroup": _NOT_ACTIVE,
+                    "addon": f"Addon {name} cannot be updated as it is currently in UPDATING state",
+                    "cluster": f"Cannot update because cluster {name} currently has update {other} in progress"}[kind]
+            raise _api_error(call, "ResourceInUseException", text)
+    status = resource.get("status", "ACTIVE")
+    refused = {"nodegroup": status != "ACTIVE", "addon": status in ("CREATING", "DELETING"),
+               "cluster": status != "ACTIVE"}
+    if refused[kind]:
+        text = _NOT_ACTIVE if kind == "nodegroup" else f"The {kind} {name} is currently in {status} state"
+        raise _api_error(call, "ResourceInUseException", text)
     params = [{"type": key, "value": json.dumps(value)} for key, value in changes.items()]
-    _print_result(call, {"update": {"id": "00000000-0000-0000-0000-000000000002", "status": "InProgress",
-                                    "type": kind, "params": params, "errors": []}})
+    number = f"00000000-0000-0000-0000-{call.data.clock:012d}"
+    updates[number] = {"id": number, "status": "InProgress", "type": type_name, "params": params, "errors": [],
+                       "_on": owner}
+    _print_result(call, {"update": updates[number]})
+    update = ["_time", "updates", number]
+    if call.how == "update_failed":
+        error = {"errorMessage": "Reached max retries while trying to evict pods from nodes in node group"
+                 f" {name}"} | _UPDATE_ERRORS[kind]
+        done = [["set", [*keys, "status"], "UPDATE_FAILED" if kind == "addon" else "ACTIVE"],
+                ["set", [*update, "status"], "Failed"], ["set", [*update, "errors"], [error]]]
+    else:
+        fields = {key: value for key, value in changed.items() if resource.get(key) != value} | {"status": "ACTIVE"}
+        done = [["set", [*keys, key], value] for key, value in fields.items()]
+        done += [["del", [*keys, key]] for key in resource if key not in changed]
+        done.append(["set", [*update, "status"], "Successful"])
+    if call.delay:
+        call.data.later(2, ["set", [*keys, "status"], "UPDATING"])
+    call.data.later(call.delay and call.delay + 1, *done)
+
+
+_NOT_ACTIVE = "Nodegroup cannot be updated as it is currently not in Active State"
+
+
+def _updated_owner(call):
+    (cluster,) = _require(call, "--name")
+    _cluster(call, cluster)
+    for kind in ("nodegroup", "addon"):
+        if call.has(f"--{kind}-name"):
+            return [cluster, kind, call.get(f"--{kind}-name")]
+    return [cluster, "cluster", cluster]
+
+
+def describe_update(call):
+    owner, number = _updated_owner(call), _require(call, "--update-id")[0]
+    found = call.data.time["updates"].get(number)
+    if not found or found["_on"] != owner:
+        raise _api_error(call, "ResourceNotFoundException", f"No update found for ID: {number}")
+    _print_result(call, {"update": found})
+
+
+def list_updates(call):
+    owner = _updated_owner(call)
+    found = [key for key, each in sorted(call.data.time["updates"].items()) if each["_on"] == owner]
+    _print_result(call, {"updateIds": found})
 
 
 def update_nodegroup(call):
-    group = _nodegroup(call)
-    changes = {}
+    stored = _nodegroup(call)
+    group, changes = copy.deepcopy(stored), {}
     if call.has("--scaling-config"):
         names = ("minSize", "maxSize", "desiredSize")
         given = _structure("--scaling-config", call.get("--scaling-config"), names)
@@ -291,7 +427,7 @@ def update_nodegroup(call):
     if call.has("--node-repair-config"):
         text = _structure("--node-repair-config", call.get("--node-repair-config"))
         group["nodeRepairConfig"] = changes["NodeRepairEnabled"] = text
-    _print_update(call, "ConfigUpdate", changes)
+    _update(call, "ConfigUpdate", stored, group, changes)
 
 
 def _taints(call, group, given):
@@ -310,11 +446,12 @@ def _taints(call, group, given):
 
 
 def update_nodegroup_version(call):
-    group = _nodegroup(call)
+    stored = _nodegroup(call)
+    group = copy.deepcopy(stored)
     cluster = call.data["eks"]["clusters"][group["clusterName"]]
     group["version"] = call.get("--kubernetes-version", cluster["version"])
     group["releaseVersion"] = call.get("--release-version", f"{group['version']}.1-20261101")
-    _print_update(call, "VersionUpdate", {"Version": group["version"]})
+    _update(call, "VersionUpdate", stored, group, {"Version": group["version"]})
 
 
 def update_cluster_version(call):
@@ -322,8 +459,7 @@ def update_cluster_version(call):
     cluster = _cluster(call, name)
     if version == cluster["version"]:
         raise _api_error(call, "InvalidParameterException", f"Cluster is already at version {version}")
-    cluster["version"] = version
-    _print_update(call, "VersionUpdate", {"Version": version})
+    _update(call, "VersionUpdate", cluster, cluster | {"version": version}, {"Version": version})
 
 
 def update_cluster_config(call):
@@ -336,15 +472,13 @@ def update_cluster_config(call):
             given[key] = given[key] == "true"
     if isinstance(given.get("publicAccessCidrs"), str):
         given["publicAccessCidrs"] = given["publicAccessCidrs"].split(",")
-    cluster["resourcesVpcConfig"] |= given
-    _print_update(call, "EndpointAccessUpdate", given)
+    changed = cluster | {"resourcesVpcConfig": cluster["resourcesVpcConfig"] | given}
+    _update(call, "EndpointAccessUpdate", cluster, changed, given)
 
 
 def delete_nodegroup(call):
     group = _nodegroup(call)
-    del call.data["eks"]["nodegroups"][group["nodegroupName"]]
-    for asg in group["resources"]["autoScalingGroups"]:
-        call.data["eks"]["autoScalingGroups"].pop(asg["name"], None)
+    eks.delete_group(call, group["clusterName"], group["nodegroupName"])
     _print_result(call, {"nodegroup": group | {"status": "DELETING"}})
 
 
@@ -386,23 +520,84 @@ def update_kubeconfig(call):
     print(f"Updated context {context} in {os.environ.get('KUBECONFIG', '~/.kube/config')}")
 
 
+@dataclass
+class _Waiter:
+    """A waiter of botocore (waiters-2.json): the states in which it succeeds and in which it fails at once."""
+
+    find: Callable
+    path: str
+    tries: int
+    success: tuple = ()
+    failure: tuple = ()
+    is_gone: bool = False  # whether the absence of the resource is a success
+
+
+def _find_cluster(call):
+    return _cluster(call, *_require(call, "--name"))["status"]
+
+
+def _find_stack(call):
+    return _stack(call, *_require(call, "--stack-name"))["StackStatus"]
+
+
+def _find_group(call):
+    return _nodegroup(call)["status"]
+
+
+def _find_addon(call):
+    return _addon(call)["status"]
+
+
+_UPDATED = ("UPDATE_IN_PROGRESS", "UPDATE_COMPLETE_CLEANUP_IN_PROGRESS", "UPDATE_COMPLETE", "UPDATE_FAILED",
+            "UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED", "UPDATE_ROLLBACK_COMPLETE",
+            "UPDATE_ROLLBACK_COMPLETE_CLEANUP_IN_PROGRESS")
+_WAITERS = {
+    "ClusterActive": _Waiter(_find_cluster, "cluster.status", 40, ("ACTIVE",), ("DELETING", "FAILED")),
+    "ClusterDeleted": _Waiter(_find_cluster, "cluster.status", 40, (), ("ACTIVE", "CREATING", "PENDING"), True),
+    "NodegroupActive": _Waiter(_find_group, "nodegroup.status", 80, ("ACTIVE",), ("CREATE_FAILED",)),
+    "NodegroupDeleted": _Waiter(_find_group, "nodegroup.status", 40, (), ("DELETE_FAILED",), True),
+    "AddonActive": _Waiter(_find_addon, "addon.status", 60, ("ACTIVE",), ("CREATE_FAILED", "DEGRADED")),
+    "AddonDeleted": _Waiter(_find_addon, "addon.status", 60, (), ("DELETE_FAILED",), True),
+    "StackCreateComplete": _Waiter(
+        _find_stack, "Stacks[].StackStatus", 120, ("CREATE_COMPLETE", *_UPDATED),
+        ("CREATE_FAILED", "ROLLBACK_FAILED", "ROLLBACK_COMPLETE", "DELETE_COMPLETE", "DELETE_FAILED")),
+    "StackUpdateComplete": _Waiter(
+        _find_stack, "Stacks[].StackStatus", 120, ("UPDATE_COMPLETE",),
+        ("UPDATE_FAILED", "UPDATE_ROLLBACK_FAILED", "UPDATE_ROLLBACK_COMPLETE")),
+    "StackDeleteComplete": _Waiter(
+        _find_stack, "Stacks[].StackStatus", 120, ("DELETE_COMPLETE",),
+        ("DELETE_FAILED", "CREATE_FAILED", "ROLLBACK_FAILED", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_IN_PROGRESS",
+         "UPDATE_ROLLBACK_FAILED", "UPDATE_ROLLBACK_COMPLETE"), True),
+}
+
+
 def wait(call):
-    """Return immediately, because every existing resource is active."""
-    waiter = "".join(each.capitalize() for each in call.command.split()[-1].split("-"))
-    try:
-        if waiter == "ClusterActive":
-            found = _cluster(call, *_require(call, "--name"))
-        else:
-            found = _nodegroup(call)
-    except CommandError as failure:
-        if failure.rc == 254 and waiter == "NodegroupDeleted":
+    """Poll a resource, once in each tick, until the waiter succeeds, fails, or has no tries left."""
+    name = "".join(each.capitalize() for each in call.command.split()[-1].split("-"))
+    waiter = _WAITERS[name]
+    for left in reversed(range(waiter.tries)):
+        try:
+            status = waiter.find(call)
+        except CommandError as failure:
+            if failure.rc != 254:
+                raise
+            if waiter.is_gone:
+                return
+            raise Failure(255, f"\nWaiter {name} failed: {failure.text.strip()}\n") from failure
+        if status in waiter.success:
             return
-        if failure.rc == 254:
-            raise _command_error(f"Waiter {waiter} failed: An error occurred (ResourceNotFoundException):"
-                                 f" {failure.text.strip()}", 255) from failure
-        raise
-    if waiter == "NodegroupDeleted" or found["status"] != "ACTIVE":
-        raise _command_error(f"Waiter {waiter} failed: Max attempts exceeded", 255)
+        if status in waiter.failure:
+            raise Failure(255, f"\nWaiter {name} failed: Waiter encountered a terminal failure state: For expression"
+                               f' "{waiter.path}" we matched expected path: "{status}"\n')
+        # Without pending changes, every further poll has the same result.
+        if not left or not call.data.time["pending"]:
+            raise Failure(255, f"\nWaiter {name} failed: Max attempts exceeded\n")
+        call.wait(1)
+
+
+def list_providers(call):
+    found = call.data["eks"].get("oidcProviders", [])
+    _print_result(call, {"OpenIDConnectProviderList": [{"Arn": each} for each in found]})
 
 
 def _describe_ec2(call, flag, section, result_key, kind):
@@ -478,12 +673,22 @@ _COMMANDS = {
     "eks describe-addon": (describe_addon, False, flags("", "cluster-name addon-name")),
     "eks create-addon": (create_addon, True, _ADDON),
     "eks update-addon": (update_addon, True, _ADDON),
-    "eks wait addon-active": (wait_for_addon, False, flags("", "cluster-name addon-name")),
+    "eks wait addon-active": (wait, False, flags("", "cluster-name addon-name")),
+    "eks wait addon-deleted": (wait, False, flags("", "cluster-name addon-name")),
+    "eks list-addons": (list_addons, False, flags("", "cluster-name")),
+    "eks describe-update": (describe_update, False, flags("", "name update-id nodegroup-name addon-name")),
+    "eks list-updates": (list_updates, False, flags("", "name nodegroup-name addon-name")),
+    "iam list-open-id-connect-providers": (list_providers, False, {}),
+    "cloudformation describe-stack-events": (describe_stack_events, False, flags("", "stack-name")),
+    "cloudformation update-termination-protection": (protect_stack, True, flags(
+        "enable-termination-protection no-enable-termination-protection", "stack-name")),
+    "cloudformation wait stack-create-complete": (wait, False, flags("", "stack-name")),
+    "cloudformation wait stack-update-complete": (wait, False, flags("", "stack-name")),
     "cloudformation describe-stacks": (describe_stacks, False, flags("", "stack-name")),
     "cloudformation deploy": (deploy_stack, True, flags(
         "no-fail-on-empty-changeset", "stack-name template-file", "capabilities tags")),
     "cloudformation delete-stack": (delete_stack, True, flags("", "stack-name")),
-    "cloudformation wait stack-delete-complete": (wait_for_stack, False, flags("", "stack-name")),
+    "cloudformation wait stack-delete-complete": (wait, False, flags("", "stack-name")),
     "ec2 describe-instances": (describe_instances, False, flags("", "", "filters")),
     "ec2 terminate-instances": (terminate_instances, True, flags("", "", "instance-ids")),
     "ec2 wait instance-terminated": (wait_for_instances, False, flags("", "", "instance-ids")),
@@ -501,6 +706,7 @@ _COMMANDS = {
     "eks list-tags-for-resource": (list_tags, False, flags("", "resource-arn")),
     "eks update-kubeconfig": (update_kubeconfig, False, flags("", "name alias kubeconfig role-arn")),
     "eks wait cluster-active": (wait, False, _NAME),
+    "eks wait cluster-deleted": (wait, False, _NAME),
     "eks wait nodegroup-active": (wait, False, _GROUP),
     "eks wait nodegroup-deleted": (wait, False, _GROUP),
     "ec2 describe-subnets": (describe_subnets, False, flags("", "", "subnet-ids filters")),
@@ -520,4 +726,23 @@ TOOL = Tool(
     unknown=_unknown,
     outage="\nError when retrieving token from sso: Token has expired and refresh failed",
     style="aws",
+    errors={
+        "throttled": lambda call: _api_error(
+            call, "ThrottlingException", "Rate exceeded", " (reached max retries: 4)"),
+        "expired": lambda call: _api_error(
+            call, "ExpiredTokenException", "The security token included in the request is expired"),
+        "quota": lambda call: _api_error(
+            call, "ResourceLimitExceededException", "The limit of resources in this account is exceeded"),
+    },
+    outcomes={
+        "eks create-addon": "create_failed degraded",
+        "eks update-addon": "update_failed",
+        "eks update-nodegroup-config": "update_failed",
+        "eks update-nodegroup-version": "update_failed",
+        "eks update-cluster-config": "update_failed",
+        "eks update-cluster-version": "update_failed",
+        "eks delete-nodegroup": "delete_failed",
+        "cloudformation deploy": "rollback",
+        "cloudformation delete-stack": "delete_failed",
+    },
 )

@@ -2,7 +2,7 @@
 
 import re
 
-from .cli import BOOL, LIST, VALUE, Command, CommandError, Tool, Unsupported, flags
+from .cli import BOOL, LIST, VALUE, Command, CommandError, Failure, Tool, Unsupported, flags
 from .cli import flag_table, print_json, query, without_internal_keys
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
@@ -56,6 +56,67 @@ def _print_result(call, value):
                 print(each)
     else:
         raise Unsupported(f"az --output {output}")
+
+
+_FINAL = ("Succeeded", "Failed", "Canceled")
+_VCPUS = "Insufficient vcpu quota requested 96, remaining 0 for family standardNDSH100v5Family for region westeurope."
+_PROBLEMS = {
+    "failed": ("ReconcileVMSSAgentPoolFailed", "VMSSAgentPoolReconciler retry failed: the pool was not reconciled."),
+    "capacity": ("ErrCode_InsufficientVCPUQuota", _VCPUS),
+}
+
+
+def _pending(resource):
+    return f"Another operation ({resource['provisioningState']}) is in progress"
+
+
+def _busy(text="Another operation (Updating) is in progress"):
+    return _command_error(f"(OperationNotAllowed) Operation is not allowed: {text}, please wait for it to finish before"
+                          " starting a new operation. See https://aka.ms/aks-pending-operation for more details.\n"
+                          "Code: OperationNotAllowed")
+
+
+def _check_is_idle(call, cluster, *pools):
+    """Refuse a change while AKS changes the cluster or the pool."""
+    for each in [cluster, *pools]:
+        if each.get("provisioningState", "Succeeded") not in _FINAL:
+            raise _busy(_pending(each))
+
+
+def _keys(resource):
+    return ["aks", "clusters" if "_flags" in resource else "pools", resource["name"]]
+
+
+def _operate(call, during, *resources):
+    """Run an operation that creates, changes or deletes resources, and wait for it."""
+    problem, done = _PROBLEMS.get(call.how), []
+    for each in resources:
+        keys = _keys(each)
+        call.data.cancel(*keys)
+        each["provisioningState"] = during
+        if during == "Deleting":
+            done.append(["del", keys])
+            continue
+        state = {"canceled": "Canceled"}.get(call.how, "Failed" if problem else "Succeeded")
+        done.append(["set", [*keys, "provisioningState"], state])
+        if problem:
+            error = {"code": problem[0], "message": problem[1], "details": []}
+            done.append(["set", [*keys, "status"], {"provisioningError": error}])
+        else:
+            done.append(["del", [*keys, "status"]])
+        if call.how == "capacity":
+            done.append(["set", [*keys, "count"], 0])
+        if call.how == "stopped" or during == "Starting":
+            code = "Running" if during == "Starting" else "Stopped"
+            done.append(["set", [*keys, "powerState"], {"code": code}])
+    call.data.later(call.delay, *done)
+    if call.has("--no-wait") and not call.is_killed:
+        return
+    call.wait(call.delay)
+    if problem:
+        raise Failure(1, f"ERROR: ({problem[0]}) {problem[1]}\nCode: {problem[0]}\nMessage: {problem[1]}")
+    if call.how == "canceled":
+        raise Failure(1, "ERROR: (Canceled) The operation was canceled.\nCode: Canceled")
 
 
 def _integer(call, name):
@@ -312,6 +373,7 @@ def create_cluster(call):
     call.values = pool_values | {"--mode": "System"}
     _new_pool(call, cluster, cluster_values.get("--nodepool-name", "nodepool1"))
     call.values = cluster_values
+    _operate(call, "Creating", cluster, *_pools(call, cluster))
     _print_result(call, _described(call, cluster))
 
 
@@ -376,20 +438,24 @@ def write_schedule(call):
 
 def update_cluster(call):
     cluster = _cluster(call, "--name")
+    _check_is_idle(call, cluster, *_pools(call, cluster))
     _write_cluster(cluster, call)
     if call.has("--network-policy"):
         cluster["networkProfile"]["networkPolicy"] = call.get("--network-policy")
     cluster["_flags"] |= call.values
+    _operate(call, "Updating", cluster)
     _print_result(call, _described(call, cluster))
 
 
 def upgrade_cluster(call):
     cluster = _cluster(call, "--name")
     _require_confirmation(call)
+    _check_is_idle(call, cluster, *_pools(call, cluster))
     cluster["kubernetesVersion"] = call.get("--kubernetes-version", cluster["kubernetesVersion"])
-    if not call.has("--control-plane-only"):
-        for pool in _pools(call, cluster):
-            pool["orchestratorVersion"] = cluster["kubernetesVersion"]
+    pools = [] if call.has("--control-plane-only") else _pools(call, cluster)
+    for pool in pools:
+        pool["orchestratorVersion"] = cluster["kubernetesVersion"]
+    _operate(call, "Upgrading", cluster, *pools)
     _print_result(call, _described(call, cluster))
 
 
@@ -401,9 +467,75 @@ def _require_confirmation(call):
 def delete_cluster(call):
     cluster = _cluster(call, "--name")
     _require_confirmation(call)
-    for pool in _pools(call, cluster):
-        del call.data["aks"]["pools"][pool["name"]]
-    del call.data["aks"]["clusters"][cluster["name"]]
+    pools = _pools(call, cluster)
+    _check_is_idle(call, cluster, *pools)
+    _operate(call, "Deleting", cluster, *pools)
+
+
+def start_cluster(call):
+    cluster = _cluster(call, "--name")
+    _check_is_idle(call, cluster)
+    _operate(call, "Starting", cluster)
+
+
+def start_pool(call):
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster, pool)
+    _operate(call, "Starting", pool)
+    _print_result(call, pool)
+
+
+def update_resource(call):
+    """Write a cluster or a pool as it is, which reconciles it."""
+    (ids,) = _require(call, "--ids")
+    (wanted,) = ids
+    for each in [*call.data["aks"]["clusters"].values(), *call.data["aks"]["pools"].values()]:
+        if each["id"].lower() == wanted.lower():
+            _check_is_idle(call, each)
+            _operate(call, "Updating", each)
+            return _print_result(call, each)
+    raise _not_found("ResourceNotFound", f"The Resource '{wanted}' was not found.")
+
+
+def wait(call):
+    """Poll a cluster or a pool. At the timeout, the real tool prints {} with rc 0 (azure-cli#34004)."""
+    conditions = [each for each in ("--created", "--updated", "--deleted", "--exists", "--custom") if call.has(each)]
+    if len(conditions) != 1:
+        raise _command_error("incorrect usage: --created | --updated | --deleted | --exists | --custom JMESPATH", 2)
+    find = (lambda: _pool(call)[1]) if "nodepool" in call.command else (lambda: _cluster(call, "--name"))
+    interval, timeout = int(call.get("--interval", "30")), int(call.get("--timeout", "3600"))
+    for left in reversed(range(max(1, timeout // interval))):
+        try:
+            found = find()
+        except CommandError as error:
+            if error.rc != 3 or call.has("--updated"):
+                raise
+            if call.has("--deleted"):
+                return
+            found = {}
+        state = found.get("provisioningState")
+        if found and (call.has("--exists") or _matches(call.get("--custom"), found)):
+            return
+        if state == "Succeeded" and (call.has("--created") or call.has("--updated")):
+            return
+        if state == "Failed":
+            raise Failure(1, "ERROR: The operation failed")
+        # Without pending changes, every further poll has the same result.
+        if not left or not call.data.time["pending"]:
+            break
+        call.wait(1)
+    print("{}")
+
+
+def _matches(condition, found):
+    """Return whether a resource meets a condition of the form PATH=='TEXT' or PATH!='TEXT'."""
+    if not condition:
+        return False
+    parts = re.fullmatch(r"\s*([\w.]+)\s*(==|!=)\s*['`\"]+([^'`\"]*)['`\"]+\s*", condition)
+    if not parts:
+        raise Unsupported(f"az --custom {condition}")
+    path, operator, text = parts.groups()
+    return (query(found, path) == text) == (operator == "==")
 
 
 def get_credentials(call):
@@ -434,7 +566,10 @@ def add_pool(call):
     if stored:
         raise _command_error(f"Node pool {name} already exists, please try a different name, use 'aks"
                              " nodepool list' to get current list of node pool")
-    _print_result(call, _new_pool(call, cluster, name))
+    _check_is_idle(call, cluster)
+    pool = _new_pool(call, cluster, name)
+    _operate(call, "Creating", pool)
+    _print_result(call, pool)
 
 
 def update_pool(call):
@@ -451,7 +586,8 @@ def update_pool(call):
     if not given and (call.has("--min-count") or call.has("--max-count")):
         raise _command_error("min-count and max-count need --enable-cluster-autoscaler or"
                              " --update-cluster-autoscaler")
-    _, pool = _pool(call)
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster, pool)
     if given[:1] == switches[:1]:
         if pool["enableAutoScaling"]:
             raise _command_error("Cluster autoscaler is already enabled for this node pool. Please run"
@@ -466,29 +602,35 @@ def update_pool(call):
     elif given:
         pool |= {"enableAutoScaling": False, "minCount": None, "maxCount": None}
     _write(pool, call, _UPDATE)
+    _operate(call, "Updating", pool)
     _print_result(call, pool)
 
 
 def scale_pool(call):
-    _, pool = _pool(call)
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster, pool)
     count = _integer(call, "--node-count") if call.has("--node-count") else 3
     if pool["enableAutoScaling"]:
         raise _command_error("Cannot scale cluster autoscaler enabled node pool.")
     if count == pool["count"]:
         raise _command_error("The new node count is the same as the current node count.")
     pool["count"] = count
+    _operate(call, "Scaling", pool)
     _print_result(call, pool)
 
 
 def upgrade_pool(call):
-    _, pool = _pool(call)
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster, pool)
     pool["orchestratorVersion"] = call.get("--kubernetes-version", pool["orchestratorVersion"])
+    _operate(call, "Upgrading", pool)
     _print_result(call, pool)
 
 
 def delete_pool(call):
-    _, pool = _pool(call)
-    del call.data["aks"]["pools"][pool["name"]]
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster, pool)
+    _operate(call, "Deleting", pool)
 
 
 def _unknown(_name, arguments):
@@ -544,6 +686,7 @@ _AKS_ADD = _FIRST_POOL | _AKS | flags(
 _SCHEDULE = _WAITED | flags("", "cluster-name")
 _SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks start-time start-date duration"
                                " utc-offset config-file")
+_WAIT = flags("created updated deleted exists", "custom interval timeout")
 _GROUP = flags("", "name location", "tags")
 _COMMANDS = {
     "account show": (show_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
@@ -557,6 +700,11 @@ _COMMANDS = {
     "aks upgrade": (upgrade_cluster, True, _CONFIRMED | flags(
         "control-plane-only", "kubernetes-version"), _AKS_ALIASES),
     "aks delete": (delete_cluster, True, _CONFIRMED, {}),
+    "aks start": (start_cluster, True, _WAITED, {}),
+    "aks wait": (wait, False, _NAMED | _WAIT, {}),
+    "aks nodepool start": (start_pool, True, _INPOOL, _POOL_ALIASES),
+    "aks nodepool wait": (wait, False, _INPOOL | _WAIT, _POOL_ALIASES),
+    "resource update": (update_resource, True, flags("", "api-version resource-type", "ids set remove add"), {}),
     "aks get-credentials": (get_credentials, False, _NAMED | flags(
         "admin overwrite-existing", "context file"), {"-a": "--admin", "-f": "--file"}),
     "aks maintenanceconfiguration show": (show_schedule, False, _SCHEDULE, {}),
@@ -572,14 +720,32 @@ _COMMANDS = {
     "aks nodepool delete": (delete_pool, True, _INPOOL, _POOL_ALIASES),
 }
 
+_LOGIN = ("ERROR: AADSTS700082: The refresh token has expired due to inactivity. Interactive authentication is needed."
+          " Please run: az login")
+_THROTTLED = "(TooManyRequestsReceived) The request is throttled. Please retry after 60 seconds."
 TOOL = Tool(
     name="az",
     commands={name: Command(*definition) for name, definition in _COMMANDS.items()},
     flags=_GLOBAL,
     aliases=_ALIASES,
     unknown=_unknown,
-    outage="ERROR: AADSTS700082: The refresh token has expired due to inactivity. Interactive"
-    " authentication is needed. Please run: az login",
+    outage=_LOGIN,
     style="az",
     tables=_tables,
+    errors={
+        "throttled": lambda _: _command_error(_THROTTLED),
+        "expired": lambda _: CommandError(1, _LOGIN),
+        "quota": lambda _: _command_error("({0}) {1}\nCode: {0}".format(*_PROBLEMS["capacity"])),
+        "busy": lambda _: _busy(),
+    },
+    outcomes={
+        "aks create": "failed canceled stopped",
+        "aks update": "failed canceled stopped",
+        "aks upgrade": "failed canceled stopped",
+        "aks nodepool add": "failed canceled stopped capacity",
+        "aks nodepool update": "failed canceled stopped",
+        "aks nodepool scale": "failed canceled stopped",
+        "aks nodepool upgrade": "failed canceled stopped",
+        "resource update": "failed canceled",
+    },
 )

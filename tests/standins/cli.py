@@ -1,8 +1,12 @@
 """Argument parsing, errors and output of all fakes."""
 
+import contextlib
 import json
 import os
+import re
+import signal
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Callable
@@ -10,6 +14,13 @@ from typing import Callable
 from . import state
 
 BOOL, VALUE, LIST, REPEAT = "bool", "value", "list", "repeat"
+
+
+def yaml():
+    """Return PyYAML. Only few calls need it, and it is slow to load."""
+    import yaml as module
+
+    return module
 
 
 class CommandError(Exception):
@@ -26,6 +37,18 @@ class Unsupported(CommandError):
 
     def __init__(self, what):
         super().__init__(64, f"stand-in: unsupported: {what}")
+
+
+class Failure(CommandError):
+    """An error of an operation that has begun. The state changes."""
+
+
+class _Crash(Exception):
+    """The machine crashes before the tool has waited for its operation."""
+
+
+class _Hang(Exception):
+    """The call does not end."""
 
 
 @dataclass
@@ -50,6 +73,10 @@ class Tool:
     outage: str  # the error message of an outage or an expired login
     style: str = "pflag"  # gcloud | az | aws | pflag
     tables: Callable | None = None  # (command name, Command) -> (flags, aliases) of the real tool
+    # The rules of `behavior.fail`: errors of every command, (call) -> CommandError, and outcomes of some commands.
+    errors: dict = field(default_factory=dict)
+    outcomes: dict = field(default_factory=dict)
+    has_clock: bool = True
 
 
 @dataclass
@@ -59,8 +86,22 @@ class Call:
     command: str
     words: list
     values: dict
-    data: dict
+    data: state.State
     mutates: bool
+    how: str | None = None  # the outcome that a rule of `behavior.fail` requires
+    is_killed: bool = False  # the machine crashes as soon as the operation has begun
+
+    @property
+    def delay(self):
+        """The number of ticks that an operation takes."""
+        delay = self.data.get("behavior", {}).get("delay", 0)
+        return max(2, delay) if self.is_killed else delay
+
+    def wait(self, ticks):
+        """Wait for an operation as the real tool does by itself."""
+        if self.is_killed:
+            raise _Crash
+        self.data.advance(ticks)
 
     def get(self, flag, default=None):
         return self.values.get(flag, default)
@@ -97,28 +138,89 @@ def main(tool):
     call = Call(name, [], {}, {}, bool(command and command.mutates))
     rc = 1  # the exit code if the fake crashes
     try:
-        if command is None:
-            raise Unsupported(f"{tool.name} {' '.join(argv)}")
-        with state.open_state() as data:
-            kinds, aliases = (tool.tables and tool.tables(name, command)) or (
-                command.flags,
-                command.aliases,
-            )
-            call.data = data
-            call.words, call.values, unknown = parse(
-                rest, tool.flags | kinds, tool.aliases | aliases, tool.style
-            )
-            if unknown:
-                raise tool.unknown(name, unknown)
-            # The real tool rejects invalid arguments before it uses the network.
-            _outage(tool, argv)
-            rc = command.run(call) or 0
+        rc = _run(tool, command, call, argv, rest)
     except CommandError as error:
         rc = error.rc
         sys.stderr.write(error.text.rstrip("\n") + "\n")
+    except _Hang:
+        rc = 137
     finally:
-        state.record(tool.name, argv, call.mutates, rc)
+        state.record(tool.name, argv, call.mutates, 137 if call.is_killed else rc)
+    if call.is_killed:
+        sys.stdout.flush()
+        _crash()
+    if rc == 137:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        time.sleep(3600)
     return rc
+
+
+def _run(tool, command, call, argv, rest):
+    if command is None:
+        raise Unsupported(f"{tool.name} {' '.join(argv)}")
+    with state.open_state(int(tool.has_clock)) as data:
+        kinds, aliases = (tool.tables and tool.tables(call.command, command)) or (
+            command.flags,
+            command.aliases,
+        )
+        call.data = data
+        call.words, call.values, unknown = parse(
+            rest, tool.flags | kinds, tool.aliases | aliases, tool.style
+        )
+        if unknown:
+            raise tool.unknown(call.command, unknown)
+        # The real tool rejects invalid arguments before it uses the network.
+        _outage(tool, argv)
+        killed, _, substring = os.environ.get("GPUC_STANDIN_KILL", "").partition(":")
+        call.is_killed = killed == tool.name and substring in " ".join(argv)
+        try:
+            _apply_rule(tool, call, argv)
+            rc = command.run(call) or 0
+        except Failure as failure:
+            rc = failure.rc
+            sys.stderr.write(failure.text.rstrip("\n") + "\n")
+        except _Crash:
+            rc = 137
+        return rc
+
+
+def _apply_rule(tool, call, argv):
+    """Apply the first rule of `behavior.fail` that matches and is not used up: raise its error, or set the outcome."""
+    rules = call.data.get("behavior", {}).get("fail", [])
+    keys = [f"{number} {json.dumps(rule, sort_keys=True)}" for number, rule in enumerate(rules)]
+    # A rule that was removed counts again when it is back.
+    used = {key: count for key, count in call.data.time["used"].items() if key in keys}
+    call.data.time["used"] = used
+    for key, rule in zip(keys, rules):
+        if rule["tool"] != tool.name or rule["match"] not in " ".join(argv):
+            continue
+        if used.get(key, 0) >= rule.get("times", 1):
+            continue
+        used[key] = used.get(key, 0) + 1
+        call.data.save_time()
+        how = rule["how"]
+        if how in tool.outcomes.get(call.command, "").split():
+            call.how = how
+        elif how == "hang":
+            raise _Hang
+        elif how in tool.errors:
+            raise tool.errors[how](call)
+        else:
+            raise Unsupported(f"{tool.name} {call.command} with the rule {how}")
+        return
+
+
+def _crash():
+    """Kill this process and the scripts that run it: the ancestors that have GPUC_STANDIN_KILL too."""
+    scripts, process = [], os.getppid()
+    with contextlib.suppress(OSError, ValueError):
+        while process > 1 and b"\0GPUC_STANDIN_KILL=" in b"\0" + Path(f"/proc/{process}/environ").read_bytes():
+            scripts.append(process)
+            # The fields after the name of the program: its state, then its parent.
+            process = int(Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[1])
+    for each in reversed(scripts):
+        os.kill(each, signal.SIGKILL)
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def _outage(tool, argv):
@@ -223,7 +325,8 @@ def without_internal_keys(value):
 
 
 def query(value, path):
-    """Evaluate the part of JMESPath that scripts use: dotted names, [0], [*], [], length(x), and || `null`."""
+    """Evaluate the part of JMESPath that scripts use: dotted names, [0], [*], [], [?a=='b'],
+    [?contains(a, 'b')], length(x), and || `null`."""
     path = path.strip()
     if path.endswith(" || `null`"):
         return query(value, path.removesuffix(" || `null`")) or None
@@ -241,6 +344,10 @@ def _tokens(path):
     while rest:
         if rest.startswith("["):
             content, bracket, rest = rest[1:].partition("]")
+            if bracket and content.startswith("?"):
+                tokens.append(_filter(content))
+                rest = rest.removeprefix(".")
+                continue
             if not bracket or not (content in ("", "*") or content.lstrip("-").isdigit()):
                 raise Unsupported(f"query {path}")
             tokens.append({"": _FLAT, "*": None}[content] if content in ("", "*") else int(content))
@@ -258,8 +365,21 @@ def _tokens(path):
     return tokens
 
 
+def _filter(text):
+    """Return a function that applies `?contains(NAME, 'TEXT')`, `?NAME=='TEXT'` or `?NAME!='TEXT'` to a list."""
+    if found := re.fullmatch(r"\?contains\(([\w.]+), *'([^']*)'\)", text):
+        path, expected = found.groups()
+        return lambda items: [each for each in items if expected in (query(each, path) or "")]
+    if found := re.fullmatch(r"\?([\w.]+) *(==|!=) *'([^']*)'", text):
+        path, operator, expected = found.groups()
+        return lambda items: [each for each in items if (query(each, path) == expected) == (operator == "==")]
+    raise Unsupported(f"query [{text}]")
+
+
 def _walk(value, tokens):
     for at, token in enumerate(tokens):
+        if callable(token):
+            return _walk(token(value), [None, *tokens[at + 1 :]]) if isinstance(value, list) else None
         if token is None or token is _FLAT:
             if not isinstance(value, list):
                 return None

@@ -3,11 +3,10 @@
 import fnmatch
 import re
 
-import yaml
+from . import eks
+from .cli import Command, CommandError, Failure, Tool, Unsupported, flag_table, flags, print_json, yaml
+from .eks import ACCOUNT
 
-from .cli import Command, CommandError, Tool, Unsupported, flag_table, flags, print_json
-
-ACCOUNT = "123456789012"
 DEFAULT_VERSION = "1.34"
 _EFFECTS = {"NoSchedule": "NO_SCHEDULE", "PreferNoSchedule": "PREFER_NO_SCHEDULE",
             "NoExecute": "NO_EXECUTE"}
@@ -31,8 +30,8 @@ def _config(call):
             raise _command_error(f"cannot use --{name} when --config-file/-f is set")
     try:
         with open(call.get("--config-file"), encoding="utf-8") as file:
-            config = yaml.safe_load(file)
-    except (OSError, yaml.YAMLError) as error:
+            config = yaml().safe_load(file)
+    except (OSError, yaml().YAMLError) as error:
         raise _command_error(f'reading config file "{call.get("--config-file")}": {error}') from error
     schema = flag_table("eksctl_schema.json")
     if schema:
@@ -83,6 +82,15 @@ def _cluster(call, name, region):
     return found
 
 
+def _working_cluster(call, name, region):
+    """Return a cluster for a command that uses its Kubernetes API."""
+    found = _cluster(call, name, region)
+    if found["status"] in ("CREATING", "DELETING", "FAILED"):
+        raise _command_error(f'cannot perform Kubernetes API operations on cluster "{name}" in "{region}" region due'
+                             f' to status "{found["status"]}"')
+    return found
+
+
 def _arn(region, what):
     return f"arn:aws:eks:{region}:{ACCOUNT}:{what}"
 
@@ -94,7 +102,7 @@ def create_cluster(call):
     if call.has("--dry-run"):
         return _dry_run(call, config)
     stored = call.data["eks"]["clusters"]
-    if name in stored:
+    if name in stored or eks.cluster_stack(name) in eks.stacks(call):
         raise _command_error(f'creating CloudFormation stack "eksctl-{name}-cluster": operation error'
                              f" CloudFormation: CreateStack, AlreadyExistsException: Stack"
                              f" [eksctl-{name}-cluster] already exists")
@@ -107,7 +115,7 @@ def create_cluster(call):
             "eksctl.cluster.k8s.io/v1alpha1/cluster-name": name}
     stored[name] = {
         "_region": region, "_config": {k: v for k, v in config.items() if not k.endswith("Groups")},
-        "arn": _arn(region, f"cluster/{name}"), "name": name, "status": "ACTIVE",
+        "arn": _arn(region, f"cluster/{name}"), "name": name, "status": "CREATING",
         "version": str(config["metadata"].get("version", DEFAULT_VERSION)),
         "endpoint": f"https://{name}.gr7.{region}.eks.amazonaws.com", "platformVersion": "eks.9",
         "resourcesVpcConfig": {
@@ -122,14 +130,54 @@ def create_cluster(call):
         "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
     }
+    _wait_for_cluster(call, name)
+    # eksctl creates a cluster without the add-ons of EKS, and then installs its own.
+    if call.how == "no_addons":
+        raise _failed('operation error EKS: CreateAddon, exceeded maximum number of attempts, 3, request send failed,'
+                      f' Post "https://eks.{region}.amazonaws.com/clusters/{name}/addons": dial tcp: i/o timeout')
+    if not (config.get("addonsConfig") or {}).get("disableDefaultAddons"):
+        addons = call.data["eks"].setdefault("addons", {}).setdefault(name, {})
+        addons |= {each: eks.addon(name, each) for each in eks.DEFAULT_ADDONS}
+    if (config.get("iam") or {}).get("withOIDC"):
+        eks.add_issuer(call, stored[name])
     _log(f'EKS cluster "{name}" in "{region}" region is ready')
     context = f"stand-in@{name}.{region}.eksctl.io"
     if call.get("--write-kubeconfig", True):
         call.data["contexts"][context] = {"server": stored[name]["endpoint"]}
         call.data["currentContext"] = context
     if not call.has("--without-nodegroup"):
+        call.how = None
         _create_groups(call, name, region, config)
     return 0
+
+
+def _failed(text):
+    return Failure(1, f"Error: {text}")
+
+
+_TIMED_OUT = "exceeded max wait time for StackCreateComplete waiter"
+
+
+def _wait_for_cluster(call, name):
+    """Create the stack of a cluster, and wait for it. It continues after eksctl's own limit."""
+    stack, keys = eks.cluster_stack(name), ["eks", "clusters", name]
+    eks.add_stack(call, stack, name)
+    delay = max(2, call.delay) if call.how == "timeout" else call.delay
+    if call.how in ("rollback", "quota"):
+        reason = ("The maximum number of VPCs has been reached. (Service: Ec2, Status Code: 400)" if call.how == "quota"
+                  else "Cannot create cluster because the targeted Availability Zone does not currently have sufficient"
+                  " capacity to support the cluster.")
+        resource = "VPC" if call.how == "quota" else "ControlPlane"
+        call.data.later((delay + 1) // 2, *eks.stack_changes(stack, "ROLLBACK_IN_PROGRESS", resource, reason))
+        call.data.later(delay, ["del", keys], *eks.stack_changes(stack, "ROLLBACK_COMPLETE"))
+    else:
+        call.data.later(delay, ["set", [*keys, "status"], "ACTIVE"], *eks.stack_changes(stack, "CREATE_COMPLETE"))
+    if call.how == "timeout":
+        raise _failed(f'failed to create cluster "{name}": {_TIMED_OUT}')
+    call.wait(delay)
+    if call.how in ("rollback", "quota"):
+        raise _failed(f'failed to create cluster "{name}": {reason}\nunexpected status "ROLLBACK_IN_PROGRESS" while'
+                      f' waiting for CloudFormation stack "{stack}"')
 
 
 def _network(config, region, vpc):
@@ -151,7 +199,7 @@ def _dry_run(call, config):
         if call.has("--" + name):
             raise _command_error(f"cannot use --{name} with --dry-run")
     call.mutates = False
-    print(yaml.safe_dump(config, sort_keys=True), end="")
+    print(yaml().safe_dump(config, sort_keys=True), end="")
     return 0
 
 
@@ -161,7 +209,7 @@ def create_nodegroup(call):
     name, region, config = _name(call)
     if call.has("--dry-run"):
         return _dry_run(call, config)
-    _cluster(call, name, region)
+    _working_cluster(call, name, region)
     return _create_groups(call, name, region, config)
 
 
@@ -174,23 +222,28 @@ def _is_selected(call, name):
 
 def _create_groups(call, name, region, config):
     stored, unmanaged = call.data["eks"]["nodegroups"], call.data["eks"]["unmanaged"]
-    created = []
-    for kind, target in (("managedNodeGroups", stored), ("nodeGroups", unmanaged)):
-        for group in config.get(kind) or []:
+    created, existing = [], []
+    for key, kind, target in (("managedNodeGroups", "nodegroups", stored), ("nodeGroups", "unmanaged", unmanaged)):
+        for group in config.get(key) or []:
             if not re.fullmatch(r"[a-zA-Z][-a-zA-Z0-9]*", group["name"]):
                 raise _command_error(f"validation for {group['name']} failed, name must satisfy regular"
                                      " expression pattern: [a-zA-Z][-a-zA-Z0-9]*")
             if not _is_selected(call, group["name"]):
                 continue
-            if group["name"] in target:
-                if target[group["name"]]["clusterName"] != name:
-                    raise Unsupported(f"two EKS nodegroups named {group['name']}")
-                _log(f'nodegroup "{group["name"]}" already exists and will be skipped')
+            if group["name"] in target and target[group["name"]]["clusterName"] != name:
+                raise Unsupported(f"two EKS nodegroups named {group['name']}")
+            # eksctl lists stacks, not only node groups. A rolled back stack is one (eksctl#8712).
+            stack = eks.stacks(call).get(eks.group_stack(name, group["name"]), {"StackStatus": "DELETE_COMPLETE"})
+            if group["name"] in target or stack["StackStatus"] not in ("DELETE_COMPLETE", "DELETE_FAILED"):
+                existing.append(group["name"])
                 continue
             target[group["name"]] = _nodegroup(call, name, region, group)
-            created.append(group)
+            created.append((kind, group))
+    if existing:
+        _log(f"{len(existing)} existing nodegroup(s) ({','.join(existing)}) will be excluded")
+    _wait_for_groups(call, name, created)
     _log(f"created {len(created)} nodegroup(s) in cluster \"{name}\"")
-    if call.get("--install-nvidia-plugin", True) and any(map(_needs_device_plugin, created)):
+    if call.get("--install-nvidia-plugin", True) and any(_needs_device_plugin(group) for _, group in created):
         call.data["objects"]["daemonset/kube-system/nvidia-device-plugin-daemonset"] = {
             "apiVersion": "apps/v1", "kind": "DaemonSet",
             "metadata": {"name": "nvidia-device-plugin-daemonset", "namespace": "kube-system"},
@@ -199,6 +252,42 @@ def _create_groups(call, name, region, config):
             ]}}},
         }
     return 0
+
+
+def _wait_for_groups(call, cluster, created):
+    """Create the stacks of node groups, and wait for them. They continue after eksctl's own limit."""
+    delay = max(2, call.delay) if call.how == "timeout" else call.delay
+    errors = []
+    for kind, group in created:
+        name = group["name"]
+        stack, keys = eks.group_stack(cluster, name), ["eks", kind, name]
+        stored = call.data["eks"][kind][name]
+        stored["status"] = "CREATING"
+        eks.add_stack(call, stack, cluster)
+        issue = eks.group_issue(call, stored)
+        reason, health = eks.failure_reason(name, issue), {"issues": [issue]}
+        if call.how in ("rollback", "quota"):
+            call.data.later((delay + 1) // 2, ["set", [*keys, "status"], "DELETING"],
+                            ["set", [*keys, "health"], health],
+                            *eks.stack_changes(stack, "ROLLBACK_IN_PROGRESS", "ManagedNodeGroup", reason))
+            groups = [["eks", "autoScalingGroups", each["name"]] for each in stored["resources"]["autoScalingGroups"]]
+            call.data.later(delay, ["del", keys], *(["del", each] for each in groups),
+                            *eks.stack_changes(stack, "ROLLBACK_COMPLETE"))
+            errors.append(reason)
+        elif call.how == "create_failed":
+            call.data.later(delay, ["set", [*keys, "status"], "CREATE_FAILED"], ["set", [*keys, "health"], health],
+                            *eks.stack_changes(stack, "CREATE_FAILED", "ManagedNodeGroup", reason))
+            errors.append(reason)
+        else:
+            call.data.later(delay, ["set", [*keys, "status"], "ACTIVE"], *eks.stack_changes(stack, "CREATE_COMPLETE"))
+        if call.how == "degraded":
+            call.data.later(delay + 1, ["set", [*keys, "status"], "DEGRADED"], ["set", [*keys, "health"], health])
+    if created and call.how == "timeout":
+        errors = [_TIMED_OUT]
+    elif created:
+        call.wait(delay)
+    if errors:
+        raise _failed(f'failed to create nodegroups for cluster "{cluster}"\n' + "\n".join(errors))
 
 
 def _types(group):
@@ -292,43 +381,49 @@ def _nodegroup(call, name, region, group):
 
 def delete_nodegroup(call):
     name, region, config = _name(call)
-    _cluster(call, name, region)
+    _working_cluster(call, name, region)
     if config and not call.has("--approve"):
         call.mutates = False
         return _log("no changes were applied, run again with '--approve' to apply the changes")
     selected = [call.get("--name")] if not config else [
         each["name"] for key in ("managedNodeGroups", "nodeGroups") for each in config.get(key) or []
         if _is_selected(call, each["name"])]
-    for group in selected:
-        removed = False
-        for kind in ("nodegroups", "unmanaged"):
-            stored = call.data["eks"][kind].get(group)
-            if stored and stored["clusterName"] == name:
-                removed = call.data["eks"][kind].pop(group)
-                for asg in removed.get("resources", {}).get("autoScalingGroups", []):
-                    call.data["eks"]["autoScalingGroups"].pop(asg["name"], None)
-        if not removed and not config:
-            raise _command_error(f'nodegroup "{group}" not found')
+    deleted = [group for group in selected if _delete_group(call, name, group, config)]
+    if deleted and call.has("--wait"):
+        call.wait(call.delay)
+        if call.how == "delete_failed":
+            raise _failed(f'failed to delete nodegroup(s): unexpected status "DELETE_FAILED" while waiting for'
+                          f' CloudFormation stack "{eks.group_stack(name, deleted[0])}"')
+    _log(f'deleted {len(selected)} nodegroup(s) from cluster "{name}"')
     return 0
+
+
+def _delete_group(call, cluster, name, config):
+    """Begin to delete a node group. Return False if there is nothing to do."""
+    stack = eks.stacks(call).get(eks.group_stack(cluster, name))
+    found = eks.find_group(call, cluster, name)[1]
+    if not found and not stack and not config:
+        raise _command_error(f'nodegroup "{name}" not found')
+    # eksctl has no task for a stack whose deletion failed (eksctl#5860), or after a rollback (eksctl#8865).
+    status = (stack or {}).get("StackStatus")
+    if status == "DELETE_FAILED" or (status == "ROLLBACK_COMPLETE" and not found) or not (found or stack):
+        return False
+    eks.delete_group(call, cluster, name, eks.group_stack(cluster, name))
+    return True
 
 
 def delete_cluster(call):
     name, region, _ = _name(call)
-    _cluster(call, name, region)
-    stored = call.data["eks"]
-    for kind in ("nodegroups", "unmanaged"):
-        stored[kind] = {k: v for k, v in stored[kind].items() if v["clusterName"] != name}
-    remaining = stored["nodegroups"]
-    stored["autoScalingGroups"] = {
-        k: v for k, v in stored["autoScalingGroups"].items() if v["_nodegroup"] in remaining}
-    stored.get("addons", {}).pop(name, None)
-    stored["stacks"] = {k: v for k, v in stored.get("stacks", {}).items() if v["_cluster"] != name}
-    del stored["clusters"][name]
+    if eks.cluster_stack(name) not in eks.stacks(call):
+        _cluster(call, name, region)
+    eks.delete_cluster(call, name)
+    if call.has("--wait"):
+        call.wait(call.delay)
 
 
 # Add-ons with a role, for which pkg/actions/addon/create.go requires the agent.
 _WITH_ROLE = ("aws-ebs-csi-driver", "aws-efs-csi-driver")
-_ADDONS = (*_WITH_ROLE, "eks-pod-identity-agent", "eks-node-monitoring-agent")
+_ADDONS = (*_WITH_ROLE, *eks.DEFAULT_ADDONS, "eks-pod-identity-agent", "eks-node-monitoring-agent")
 
 
 def create_addon(call):
@@ -337,17 +432,29 @@ def create_addon(call):
     if name not in _ADDONS:
         raise Unsupported(f"eksctl create addon --name={name}")
     stored = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
-    if name in stored:
-        return _log(f"addon {name} is already present, no action needed")
+    if name in stored and stored[name]["status"] != "CREATE_FAILED":
+        return _log(f"addon {name} is already present in the cluster, skipping creation")
     roles = []
     if name in _WITH_ROLE and call.get("--auto-apply-pod-identity-associations"):
         if "eks-pod-identity-agent" not in stored:
             raise _command_error(
                 "the eks-pod-identity-agent addon must be installed to create pod identity associations")
         roles.append(f"arn:aws:eks:{region}:{ACCOUNT}:podidentityassociation/{cluster}/a-{name}")
-    stored[name] = {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
-                    "addonVersion": "v1.0.0-eksbuild.1", "podIdentityAssociations": roles}
+    stored[name] = eks.addon(cluster, name, roles) | {"status": "CREATING"}
+    status = "CREATE_FAILED" if call.how == "create_failed" else "ACTIVE"
+    call.data.later(call.delay, ["set", ["eks", "addons", cluster, name, "status"], status])
+    call.wait(call.delay)
+    if call.how:
+        raise _failed(f'addon status transitioned to "{status}"')
     return 0
+
+
+def associate_provider(call):
+    _, _, cluster = _require_cluster(call)
+    if not call.has("--approve"):
+        call.mutates = False
+        return _log("(plan) would create IAM Open ID Connect provider, run again with '--approve' to apply the changes")
+    return eks.add_issuer(call, cluster)
 
 
 def _require_cluster(call):
@@ -453,7 +560,11 @@ def upgrade_cluster(call):
     if not call.has("--approve"):
         call.mutates = False
         return _log("no changes were applied, run again with '--approve' to apply the changes")
-    cluster["version"] = str(desired or cluster["version"])
+    keys = ["eks", "clusters", name]
+    call.data.later(0, ["set", [*keys, "status"], "UPDATING"])
+    call.data.later(call.delay, ["set", [*keys, "status"], "ACTIVE"],
+                    ["set", [*keys, "version"], str(desired or cluster["version"])])
+    call.wait(call.delay)
     return 0
 
 
@@ -473,7 +584,7 @@ def _tables(name, command):
     """Return the flags of a command that are also in eksctl's table, which does not list them by command."""
     stored = flag_table("eksctl_flags.json")
     # The table has only the flags of clusters and node groups.
-    if stored is None or name.endswith((" addon", " podidentityassociation")):
+    if stored is None or name.endswith((" addon", " podidentityassociation", " associate-iam-oidc-provider")):
         return None
     real = {"--" + name for key in ("nodegroup_flags", "create_nodegroup_extra", "create_cluster_extra",
             "common") for name in stored[key]}
@@ -514,11 +625,26 @@ _COMMANDS = {
     "get cluster": (get_cluster, False, _GET),
     "get nodegroup": (get_nodegroup, False, _GET),
     "upgrade cluster": (upgrade_cluster, True, _COMMON | flags("", "version")),
+    "utils associate-iam-oidc-provider": (associate_provider, True, _COMMON),
     "utils write-kubeconfig": (write_kubeconfig, False, _COMMON | flags(
         "set-kubeconfig-context auto-kubeconfig", "kubeconfig")),
 }
 _COMMANDS["get clusters"] = _COMMANDS["get cluster"]
 _COMMANDS["get nodegroups"] = _COMMANDS["get nodegroup"]
+
+_EXPIRED = ("Error: checking AWS STS access – cannot get role ARN for current session: operation error STS:"
+            " GetCallerIdentity, StatusCode: 403, ExpiredToken: The security token included in the request is expired")
+
+
+def _throttled(_call):
+    return _command_error("operation error EKS: DescribeCluster, exceeded maximum number of attempts, 3, https response"
+                          " error StatusCode: 429, api error ThrottlingException: Rate exceeded")
+
+
+def _quota(_call):
+    return _command_error("operation error EKS, https response error StatusCode: 400, ResourceLimitExceededException:"
+                          " The limit of resources in this account is exceeded")
+
 
 TOOL = Tool(
     name="eksctl",
@@ -526,8 +652,13 @@ TOOL = Tool(
     flags=_GLOBAL,
     aliases=_ALIASES,
     unknown=_unknown,
-    outage="Error: checking AWS STS access – cannot get role ARN for current session: operation"
-    " error STS: GetCallerIdentity, StatusCode: 403, ExpiredToken: The security token included in"
-    " the request is expired",
+    outage=_EXPIRED,
     tables=_tables,
+    errors={"throttled": _throttled, "expired": lambda _: CommandError(1, _EXPIRED), "quota": _quota},
+    outcomes={
+        "create cluster": "rollback quota timeout no_addons",
+        "create nodegroup": "rollback quota create_failed degraded timeout",
+        "create addon": "create_failed",
+        "delete nodegroup": "delete_failed",
+    },
 )

@@ -1,9 +1,10 @@
 """A fake of `gcloud container` and `gcloud projects` with the GKE part of the state."""
 
 import os
+import re
 
 from . import gke_pool
-from .cli import BOOL, REPEAT, VALUE, Command, CommandError, Tool, Unsupported, flags
+from .cli import BOOL, REPEAT, VALUE, Command, CommandError, Failure, Tool, Unsupported, flags
 from .cli import flag_table, print_json, query, without_internal_keys
 
 DEFAULT_VERSION = "1.33.5-gke.1080000"
@@ -124,6 +125,127 @@ def _described_cluster(call, cluster):
     return without_internal_keys(cluster) | {"nodePools": pools}
 
 
+_IN_PROGRESS = {"PROVISIONING": "creating", "RECONCILING": "upgrading", "STOPPING": "deleting"}
+_STOCKOUT = ("Not all instances running in IGM after 35m. Expected 1, running 0, transitioning 1. Current errors:"
+             " [GCE_STOCKOUT]: Instance creation failed: The zone does not have enough resources available to fulfill"
+             " the request.")
+
+
+def _operation_name(call):
+    return f"operation-{call.data.clock:013d}-standin"
+
+
+def _check_is_idle(call, cluster):
+    """Refuse a change while GKE changes the cluster or one of its pools."""
+    for each in [cluster, *_pools(call, cluster)]:
+        if each.get("status") in _IN_PROGRESS:
+            raise _busy(call, _IN_PROGRESS[each["status"]], cluster["name"])
+
+
+def _busy(call, verb="upgrading", cluster=None):
+    name = cluster or call.get("--cluster") or (call.words or ["c"])[0]
+    return _api_error(call, 400, f"Operation {_operation_name(call)} is currently {verb} cluster {name}. Please wait"
+                                 " and try again once it is done.")
+
+
+def _keys(resource):
+    return ["gke", "clusters" if "_path" in resource else "pools", resource["name"]]
+
+
+def _operate(call, during, cluster, *resources):
+    """Run an operation that creates, changes or deletes resources, and wait for it."""
+    delay = max(2, call.delay) if call.how == "still_running" else call.delay
+    name = _operation_name(call)
+    done, error = [], None
+    if during == "STOPPING":
+        done = [["del", _keys(each)] for each in resources]
+    elif call.how in ("stockout", "partial"):
+        status = "ERROR" if call.how == "stockout" else "RUNNING_WITH_ERROR"
+        error = _STOCKOUT
+        condition = {"canonicalCode": "RESOURCE_EXHAUSTED", "code": "GCE_STOCKOUT", "message": _STOCKOUT}
+        for each in resources:
+            done += [["set", [*_keys(each), "status"], status], ["set", [*_keys(each), "conditions"], [condition]],
+                     ["set", [*_keys(each), "statusMessage"], _STOCKOUT]]
+    else:
+        for each in resources:
+            if during == "RECONCILING" and each.get("status") not in ("RUNNING", "RUNNING_WITH_ERROR"):
+                done.append(["set", [*_keys(each), "status"], each.get("status")])
+                continue
+            done.append(["set", [*_keys(each), "status"], "RUNNING"])
+            done += [["del", [*_keys(each), key]] for key in ("conditions", "statusMessage") if key in each]
+    done.append(["set", ["_time", "operations", name, "status"], "DONE"])
+    kind = call.command.removeprefix("container ").replace("clusters ", "CLUSTER ").replace("node-pools ", "NODE_POOL ")
+    path = f"https://container.googleapis.com/v1/{cluster['_path']}"
+    operation = {"name": name, "status": "RUNNING", "operationType": "_".join(reversed(kind.upper().split())),
+                 "targetLink": path, "zone": cluster["location"]}
+    call.data.time["operations"][name] = operation
+    if error:
+        done += [["set", ["_time", "operations", name, "error"], {"code": 8, "message": error}],
+                 ["set", ["_time", "operations", name, "statusMessage"], error]]
+    for each in resources:
+        call.data.cancel(*_keys(each))
+        each["status"] = during
+    call.data.later(delay, *done)
+    if call.how == "still_running":
+        raise _failure(call, f"Operation [{name}] is still running, check its status via 'gcloud container operations"
+                             f" describe {name}'")
+    if call.get("--async") and not call.is_killed:
+        return
+    call.wait(delay)
+    if error:
+        raise _failure(call, f"Operation [{name}] finished with error: {error}")
+
+
+def _failure(call, text):
+    return Failure(1, f"ERROR: (gcloud.{call.command.replace(' ', '.')}) {text}")
+
+
+def _operation(call):
+    _path(call, "")
+    found = call.data.time["operations"].get(_name(call))
+    if not found:
+        raise _api_error(call, 404, f"Not found: operation {_name(call)}.")
+    return found
+
+
+def describe_operation(call):
+    _print_result(call, _operation(call))
+
+
+def list_operations(call):
+    _print_result(call, [each for _, each in sorted(call.data.time["operations"].items())
+                         if _matches(each, call.get("--filter", ""))])
+
+
+def _matches(operation, text):
+    """Return whether an operation matches terms such as `status!=DONE` and `targetLink~/clusters/c$` with AND."""
+    for term in filter(None, text.split(" AND ")):
+        found = re.fullmatch(r"(\w+)(!=|!~|=|~)(.*)", term.strip())
+        if not found:
+            raise Unsupported(f"gcloud --filter={text}")
+        key, operator, value = found.groups()
+        value, actual = value.strip("\"'"), str(operation.get(key, ""))
+        is_same = re.search(value, actual) if "~" in operator else value == actual
+        if bool(is_same) == operator.startswith("!"):
+            return False
+    return True
+
+
+def wait_for_operation(call):
+    """Wait for an operation. gcloud gives up after 20 minutes, the fake after 240 ticks."""
+    operation = _operation(call)
+    for _ in range(240):
+        if operation["status"] == "DONE":
+            break
+        call.wait(1)
+    if operation["status"] != "DONE":
+        raise _failure(call, f"Operation [{operation['name']}] is still running, check its status via 'gcloud container"
+                             f" operations describe {operation['name']}'")
+    if "error" in operation:
+        raise _failure(call, f"Operation [{operation['name']}] finished with error: {operation['error']['message']}")
+    _print_result(call, operation)
+
+
 def describe_project(call):
     call.values.setdefault("--project", _name(call))
     call.values["--project"] = _name(call)
@@ -136,6 +258,8 @@ def describe_cluster(call):
     name = _name(call)
     path, location = _path(call, name)
     found = call.data["gke"]["clusters"].get(name)
+    if call.how == "elsewhere":
+        found = {"_path": "", "zone": "us-east4-b" if location.startswith("us-central1") else "us-central1"}
     if found and found["_path"] == path:
         return _print_result(call, _described_cluster(call, found))
     missing = f"ResponseError: code=404, message=Not found: {path}.\n"
@@ -229,6 +353,7 @@ def create_cluster(call):
         raise Unsupported("two GKE clusters with a pool named default-pool")
     _new_pool(call, cluster, "default-pool")
     call.values = values
+    _operate(call, "PROVISIONING", cluster, cluster, call.data["gke"]["pools"]["default-pool"])
     _print_result(call, [_described_cluster(call, cluster)])
 
 
@@ -310,17 +435,18 @@ def update_cluster(call):
     groups = {"--maintenance-window" if flag in _WINDOW else flag for flag in settings}
     if len(groups) != 1:
         raise _command_error(call, "Exactly one of the settings of the cluster must be specified.", 2)
+    _check_is_idle(call, cluster)
     _cluster_settings(call, cluster)
     cluster["_flags"] |= settings
+    _operate(call, "RECONCILING", cluster, cluster)
     _print_result(call, _described_cluster(call, cluster))
 
 
 def delete_cluster(call):
     _require_confirmation(call)
     cluster = _cluster(call, _name(call))
-    for pool in _pools(call, cluster):
-        del call.data["gke"]["pools"][pool["name"]]
-    del call.data["gke"]["clusters"][cluster["name"]]
+    _check_is_idle(call, cluster)
+    _operate(call, "STOPPING", cluster, *_pools(call, cluster), cluster)
 
 
 def _named_pool(call, cluster):
@@ -341,7 +467,9 @@ def resize(call):
     call.values.setdefault("--node-pool", _pools(call, cluster)[0]["name"])
     pool = _named_pool(call, cluster)
     _require_confirmation(call)
+    _check_is_idle(call, cluster)
     pool["initialNodeCount"] = int(size)
+    _operate(call, "RECONCILING", cluster, pool)
 
 
 def upgrade(call):
@@ -351,12 +479,14 @@ def upgrade(call):
     pool = _named_pool(call, cluster) if call.has("--node-pool") else None
     _require_confirmation(call)
     version = _version(call.get("--cluster-version", cluster["currentMasterVersion"]))
+    _check_is_idle(call, cluster)
     if pool is None:
         cluster["currentMasterVersion"] = version
-        return
+        return _operate(call, "RECONCILING", cluster, cluster)
     if call.has("--image-type"):
         pool["config"]["imageType"] = call.get("--image-type").upper()
     pool["version"] = version
+    _operate(call, "RECONCILING", cluster, pool)
 
 
 def get_credentials(call):
@@ -383,7 +513,9 @@ def create_pool(call):
         if stored.get("_cluster", cluster["name"]) != cluster["name"]:
             raise Unsupported(f"two GKE node pools named {name}")
         raise _api_error(call, 409, f"Already exists: {cluster['_path']}/nodePools/{name}.")
+    _check_is_idle(call, cluster)
     pool = _new_pool(call, cluster, name)
+    _operate(call, "PROVISIONING", cluster, pool)
     _print_result(call, [_described_pool(call, cluster, pool)])
 
 
@@ -395,14 +527,17 @@ def update_pool(call):
     if any(call.has(each) for each in ("--node-labels", "--node-taints", "--tags")):
         _require_confirmation(call)
     cluster, pool = _pool(call)
+    _check_is_idle(call, cluster)
     gke_pool.write(pool, call, creating=False)
+    _operate(call, "RECONCILING", cluster, pool)
     _print_result(call, _described_pool(call, cluster, pool))
 
 
 def delete_pool(call):
     _require_confirmation(call)
-    _, pool = _pool(call)
-    del call.data["gke"]["pools"][pool["name"]]
+    cluster, pool = _pool(call)
+    _check_is_idle(call, cluster)
+    _operate(call, "STOPPING", cluster, pool)
 
 
 def version(_call):
@@ -480,7 +615,25 @@ _COMMANDS = {
     "container node-pools create": (create_pool, True, _POOL | gke_pool.CREATE_FLAGS),
     "container node-pools update": (update_pool, True, _POOL | gke_pool.UPDATE_FLAGS),
     "container node-pools delete": (delete_pool, True, _POOL | flags("async", "timeout")),
+    "container operations describe": (describe_operation, False, _WHERE),
+    "container operations list": (list_operations, False, _WHERE | flags("", "filter sort-by limit")),
+    "container operations wait": (wait_for_operation, False, _WHERE),
 }
+
+_LOGIN = ("ERROR: (gcloud) There was a problem refreshing your current auth tokens: ('invalid_grant: Bad Request',"
+          " {'error': 'invalid_grant'})\nPlease run:\n\n  $ gcloud auth login\n\nto obtain new credentials.")
+
+
+def _throttled(call):
+    return _api_error(call, 429, "Quota exceeded for quota metric 'Requests' and limit 'Requests per minute' of service"
+                                 " 'container.googleapis.com' for consumer 'project_number:1'.")
+
+
+def _quota(call):
+    return _api_error(call, 403, 'Insufficient regional quota to satisfy request: resource "NVIDIA_H100_GPUS": request'
+                                 " requires '8.0' and is short '8.0'. project has a quota of '0.0' with '0.0'"
+                                 " available.")
+
 
 TOOL = Tool(
     name="gcloud",
@@ -492,4 +645,16 @@ TOOL = Tool(
     " HTTPSConnectionPool(host='oauth2.googleapis.com', port=443): Max retries exceeded",
     style="gcloud",
     tables=_tables,
+    errors={"throttled": _throttled, "expired": lambda _: CommandError(1, _LOGIN), "quota": _quota, "busy": _busy},
+    outcomes={
+        "container clusters describe": "elsewhere",
+        "container clusters create": "still_running stockout",
+        "container clusters update": "still_running",
+        "container clusters upgrade": "still_running partial",
+        "container clusters resize": "still_running partial",
+        "container clusters delete": "still_running",
+        "container node-pools create": "still_running stockout partial",
+        "container node-pools update": "still_running partial",
+        "container node-pools delete": "still_running",
+    },
 )

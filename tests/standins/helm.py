@@ -3,9 +3,7 @@
 import json
 from pathlib import Path
 
-import yaml
-
-from .cli import Command, CommandError, Tool, Unsupported, flags
+from .cli import Command, CommandError, Tool, Unsupported, flags, yaml
 
 _CRD = """---
 apiVersion: apiextensions.k8s.io/v1
@@ -44,7 +42,7 @@ def upgrade(call):
         raise CommandError(1, f"Error: release name is invalid: {release}")
     found = _chart(call, call.words[1:])
     for path in call.get("--values", []):
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = yaml().safe_load(Path(path).read_text(encoding="utf-8"))
         if not isinstance(values, (dict, type(None))):
             raise CommandError(1, f"Error: failed to parse {path}")
         found["values"] = values or {}
@@ -90,4 +88,5 @@ TOOL = Tool(
     aliases={"-n": "--namespace", "-f": "--values", "-i": "--install"},
     unknown=_unknown,
     outage="Error: Kubernetes cluster unreachable: dial tcp 192.0.2.1:443: i/o timeout",
+    has_clock=False,
 )

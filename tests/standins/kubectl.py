@@ -4,9 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-import yaml
-
-from .cli import Command, CommandError, Tool, Unsupported, flags, print_json, query
+from .cli import Command, CommandError, Tool, Unsupported, flags, print_json, query, yaml
 
 _SHORT = {"no": "node", "ds": "daemonset", "ns": "namespace", "po": "pod", "cm": "configmap",
           "deploy": "deployment", "svc": "service", "crd": "customresourcedefinition"}
@@ -77,7 +75,7 @@ def _print_result(call, value):
     if output == "json":
         print_json(value)
     elif output == "yaml":
-        print(yaml.safe_dump(value), end="")
+        print(yaml().safe_dump(value), end="")
     elif output == "name":
         for each in value.get("items", [value]):
             print(_resource_name(each))
@@ -357,10 +355,10 @@ def _documents(call):
         paths = sorted(each for each in paths[0].iterdir() if each.suffix in (".yaml", ".yml", ".json"))
     try:
         text = "\n---\n".join(each.read_text(encoding="utf-8") for each in paths) or sys.stdin.read()
-        return [each for each in yaml.safe_load_all(text) if each]
+        return [each for each in yaml().safe_load_all(text) if each]
     except OSError as error:
         raise CommandError(1, f'error: the path "{source}" does not exist') from error
-    except yaml.YAMLError as error:
+    except yaml().YAMLError as error:
         raise CommandError(1, f"error: error parsing {source}: {error}") from error
 
 
@@ -533,6 +531,8 @@ _COMMANDS = {
     "logs": (logs, False, flags("follow previous", "container tail selector")),
 }
 
+_UNREACHABLE = "Unable to connect to the server: dial tcp 192.0.2.1:443: i/o timeout"
+_BUSY = "Error from server (TooManyRequests): the server has received too many requests and has asked us to try again later"
 TOOL = Tool(
     name="kubectl",
     commands={name: Command(_with_context(run), *rest) for name, (run, *rest) in _COMMANDS.items()},
@@ -541,5 +541,12 @@ TOOL = Tool(
              "-f": "--filename", "-k": "--kustomize", "-c": "--container", "-i": "--stdin",
              "-t": "--tty", "-v": "--v", "-q": "--quiet"},
     unknown=_unknown,
-    outage="Unable to connect to the server: dial tcp 192.0.2.1:443: i/o timeout",
+    outage=_UNREACHABLE,
+    errors={
+        "unreachable": lambda _: CommandError(1, _UNREACHABLE),
+        "throttled": lambda _: CommandError(1, _BUSY),
+        "expired": lambda _: CommandError(1, "error: You must be logged in to the server (Unauthorized)"),
+        "quota": lambda _: CommandError(1, "Error from server (Forbidden): exceeded quota"),
+    },
+    has_clock=False,
 )

@@ -1,4 +1,4 @@
-"""The shared state of the fakes: a JSON file, the log of calls, and the command `standin-state`."""
+"""The shared state of the fakes: a JSON file, the clock, the log of calls, and the command `standin-state`."""
 
 import contextlib
 import copy
@@ -36,6 +36,8 @@ USAGE = """usage: standin-state COMMAND
   del PATH              remove the value (no error if it is missing)
   node NAME [K=V]...    add a Ready Node object with these labels
   calls [--mutating]    print the logged calls, one `tool argument...` per line
+  tick [NUMBER]         move the clock forward by 1 or by this number
+  time                  print the side file: clock, pending changes, updates, operations
 PATH is keys joined by dots; quote a key that has dots: labels."nvidia.com/gpu"."""
 
 
@@ -47,26 +49,115 @@ def _path(variable):
     return path
 
 
+class State(dict):
+    """The stored resources. `time` is the content of the side file, which is not part of the resources."""
+
+    def __init__(self, resources, time, save_time):
+        super().__init__(resources)
+        self.time = time
+        self.save_time = save_time
+
+    @property
+    def clock(self):
+        return self.time["clock"]
+
+    def later(self, ticks, *changes):
+        """Make changes after this number of ticks, or now if it is 0.
+
+        A change is ["set", keys, value] or ["del", keys]. Keys that begin with "_time" are in the side file.
+        """
+        if ticks <= 0:
+            self._apply(changes)
+        else:
+            self.time["pending"].append({"at": self.clock + ticks, "do": [list(each) for each in changes]})
+
+    def advance(self, ticks=1):
+        """Move the clock forward, and make the changes that are due."""
+        self.time["clock"] += ticks
+        pending = self.time["pending"]
+        due = sorted((each for each in pending if each["at"] <= self.clock), key=lambda each: each["at"])
+        self.time["pending"] = [each for each in pending if each["at"] > self.clock]
+        for each in due:
+            self._apply(each["do"])
+
+    def cancel(self, *keys):
+        """Forget the pending changes of a resource and of its fields."""
+        for each in self.time["pending"]:
+            each["do"] = [change for change in each["do"] if change[1][: len(keys)] != list(keys)]
+        self.time["pending"] = [each for each in self.time["pending"] if each["do"]]
+
+    def _apply(self, changes):
+        for what, (*parents, last), *value in changes:
+            found = {"_time": self.time} if parents[:1] == ["_time"] else self
+            for key in parents:
+                found = found.get(key) if isinstance(found, dict) else None
+            # The resource can be gone in the meantime.
+            if not isinstance(found, dict):
+                continue
+            if what == "set":
+                found[last] = copy.deepcopy(value[0])
+            else:
+                found.pop(last, None)
+
+
+def _load_time(path, is_new):
+    time = {}
+    # The side file of an older state is ignored.
+    if not is_new:
+        with contextlib.suppress(FileNotFoundError, json.JSONDecodeError):
+            with open(path, encoding="utf-8") as file:
+                time = json.load(file)
+    return {"clock": 0, "pending": [], "used": {}, "updates": {}, "operations": {}} | time
+
+
 @contextlib.contextmanager
-def open_state():
-    """Open the state with an exclusive lock. Write it back unless the block raises."""
+def open_state(ticks=0):
+    """Open the state with an exclusive lock, and move the clock forward. Write the state back unless the block raises.
+
+    Changes that are due are written even if the block raises.
+    """
     with open(_path("GPUC_STANDIN_STATE"), "a+", encoding="utf-8") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         file.seek(0)
         text = file.read()
-        data = json.loads(text) if text.strip() else {}
+        resources = json.loads(text) if text.strip() else {}
         for section, content in SKELETON.items():
-            stored = data.setdefault(section, copy.deepcopy(content))
+            stored = resources.setdefault(section, copy.deepcopy(content))
             if isinstance(content, dict) and isinstance(stored, dict):
                 for name, value in content.items():
                     stored.setdefault(name, copy.deepcopy(value))
+        path = _path("GPUC_STANDIN_STATE") + ".time"
+
+        def save_time():
+            nonlocal stored_time
+            written = json.dumps(data.time, indent=2, sort_keys=True) + "\n"
+            if written != stored_time:
+                with open(path, "w", encoding="utf-8") as side:
+                    side.write(written)
+                stored_time = written
+
+        def save():
+            nonlocal text
+            written = json.dumps(data, indent=2, sort_keys=True) + "\n"
+            if written != text:
+                file.seek(0)
+                file.truncate()
+                file.write(written)
+                file.flush()
+                text = written
+            save_time()
+
+        data = State(resources, _load_time(path, not text.strip()), save_time)
+        stored_time = json.dumps(data.time, indent=2, sort_keys=True) + "\n"
+        if ticks:
+            pending = len(data.time["pending"])
+            data.advance(ticks)
+            if pending != len(data.time["pending"]):
+                save()
+            else:
+                save_time()
         yield data
-        written = json.dumps(data, indent=2, sort_keys=True) + "\n"
-        if written != text:
-            file.seek(0)
-            file.truncate()
-            file.write(written)
-            file.flush()
+        save()
 
 
 def record(tool, argv, mutates, rc):
@@ -184,12 +275,20 @@ def main(argv):
                 value = text
             with open_state() as data:
                 assign(data, path, value)
+                if split(path)[:1] == ["behavior"]:
+                    data.time["used"] = {}
         case ["set-string", path, text]:
             with open_state() as data:
                 assign(data, path, text)
         case ["del", path]:
             with open_state() as data:
                 remove(data, path)
+        case ["tick", *ticks] if len(ticks) < 2:
+            with open_state() as data:
+                data.advance(int(*ticks or "1"))
+        case ["time"]:
+            with open_state() as data:
+                print(json.dumps(data.time, indent=2, sort_keys=True))
         case ["node", name, *labels]:
             with open_state() as data:
                 data["nodes"][name] = node(name, dict(pair.split("=", 1) for pair in labels))

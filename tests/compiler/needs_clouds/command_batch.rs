@@ -86,6 +86,11 @@ pub(crate) fn assert_results(steps: &[CliStep], answers: &Value) {
     let mut wrong = Vec::new();
     let mut shown = 0;
     for (step, answer) in steps.iter().zip(answers) {
+        // The answers without a network have status 200; some operations of az expect 202. They accept the arguments.
+        let output = answer["output"].as_str().unwrap_or_default();
+        if output.contains("Operation returned an invalid status 'OK'") {
+            continue;
+        }
         if answer["code"] != 0 {
             let output = answer["output"].as_str().unwrap().trim();
             let argv = step.argv.join(" ");

@@ -31,6 +31,7 @@ pub(crate) fn argv(
     for word in &command.0 {
         match word {
             Argument::Text(word) | Argument::CloudFile(word) => words.push(word.clone()),
+            Argument::UpdateId => words.push("00000000-0000-0000-0000-000000000000".to_owned()),
             Argument::Observed(program) => {
                 words.push(text(jq(kind, program, observed, want).ok()?));
             }
@@ -133,7 +134,7 @@ pub(crate) fn resources(program: &str) -> Vec<(String, &'static Resource)> {
     found
 }
 
-/// The commands without a resource: identity queries and kubeconfig.
+/// The commands that are not of a resource's creation, update or deletion: identity queries, kubeconfig and recoveries.
 pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
     use gpuc_model::plan::Credentials;
     let mut found = Vec::new();
@@ -143,10 +144,20 @@ pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
         if let Credentials::Fetch(command) = &provisioning.credentials {
             commands.push(command);
         }
+        for resource in &provisioning.resources {
+            let remnant = resource.remnant.iter();
+            commands.extend(remnant.flat_map(|it| [&it.observation.command, &it.explanation]));
+            let remnant = resource.remnant.iter().flat_map(|it| &it.recovery);
+            let recovery = resource.recovery.iter().chain(remnant);
+            commands.extend(recovery.flat_map(|it| &it.commands));
+        }
+        let id = "/subscriptions/0/resourceGroups/a/providers/Microsoft.ContainerService/managedClusters/b";
+        let observed = json!({"id": id});
         let words = commands
             .into_iter()
-            .filter_map(|it| argv(None, it, &Value::Null, &Value::Null));
-        let words = words.filter(|words| words[0] == program);
+            .filter_map(|it| argv(None, it, &observed, &Value::Null));
+        // The real az reads the resource's API versions before `az resource update`, for which it needs the network.
+        let words = words.filter(|words| words[0] == program && words[1] != "resource");
         found.extend(words.map(|words| (case.name.clone(), words)));
     }
     let mut seen = BTreeSet::new();

@@ -7,7 +7,7 @@ use super::external_settings::{self, ExternalSettings};
 use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
-static RICH: Case = Case {
+pub(super) static RICH: Case = Case {
     config: include_str!("azure.yaml"),
     before: "",
     other_account: "

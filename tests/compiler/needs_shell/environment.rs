@@ -125,7 +125,7 @@ impl Environment {
             .env("HOME", self.home_folder())
             .env("TMPDIR", self.folder.path())
             .env("LC_ALL", "tr_TR.UTF-8")
-            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .env("PYTHONPYCACHEPREFIX", bytecode_folder())
             .env("GPUC_STANDIN_STATE", self.state_path())
             .env("GPUC_STANDIN_LOG", self.log_path())
             .envs(with.environment.iter().copied());
@@ -180,6 +180,15 @@ impl Environment {
     pub(crate) fn state(&self) -> Value {
         let text = fs::read_to_string(self.state_path()).unwrap();
         serde_json::from_str(&text).unwrap_or_default()
+    }
+
+    /// Whether a call failed because of a rule in the state.
+    pub(crate) fn failures_occurred(&self) -> bool {
+        let path = format!("{}.time", self.state_path().display());
+        let text = fs::read_to_string(path).unwrap();
+        let time: Value = serde_json::from_str(&text).unwrap();
+        let mut used = time["used"].as_object().unwrap().values();
+        used.any(|count| count.as_u64() > Some(0))
     }
 
     /// Changes the state of the fakes.
@@ -246,7 +255,7 @@ fn words_match(command: &[Argument], words: &[String], cloud: &Path) -> bool {
     let is_it = match word {
         Argument::Text(text) => text == actual,
         Argument::CloudFile(file) => *actual == cloud.join(file).to_str().unwrap(),
-        Argument::Observed(_) | Argument::ObservedOptional(_) => true,
+        Argument::Observed(_) | Argument::ObservedOptional(_) | Argument::UpdateId => true,
         Argument::ObservedList(_) => {
             return (1..=words.len()).any(|count| words_match(more, &words[count..], cloud));
         }
@@ -283,6 +292,11 @@ impl RunResult {
         assert!(calls.is_empty(), "{calls:#?}\n{}", self.stderr);
         self
     }
+}
+
+/// A folder for the compiled Python of the fakes, which all environments share: most of a call is the start of Python.
+fn bytecode_folder() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("standins-bytecode")
 }
 
 /// The folder of the Python interpreter that runs the fakes, without version managers, whose wrappers are slow.

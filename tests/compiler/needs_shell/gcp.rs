@@ -7,7 +7,7 @@ use super::external_settings::{self, ExternalSettings, without_keys};
 use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
-static RICH: Case = Case {
+pub(super) static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
     before: "",
     other_account: r#"standin-state set gke.projects '["somebody-elses"]'"#,

@@ -223,6 +223,8 @@ pub(crate) fn assert_drift_is_corrected(case: &Case) {
             let run = environment.run(&script, &arguments).expect_success();
             let mut expected = reads.clone();
             expected.extend(&field.update);
+            // The script waits until the resource is ready again.
+            expected.extend(resource.kind.state.map(|_| &resource.observation.command));
             assert!(
                 environment.match_commands(&run.calls, &expected),
                 "{about}\n{}\n{:#?}",

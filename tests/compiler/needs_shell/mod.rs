@@ -1,14 +1,18 @@
 //! The scripts, run with real bash and jq and with fakes of the clouds' CLIs (`tests/standins/README.md`).
 
 mod aws;
+mod aws_states;
 mod azure;
+mod azure_states;
 mod environment;
 mod external_settings;
 mod gcp;
+mod gcp_states;
 mod hostile;
 mod install;
 mod lifecycle;
 mod on_prem;
+mod states;
 mod verify;
 
 use std::fs;

@@ -3,6 +3,7 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
+use super::environment::RunOptions;
 use super::lifecycle::{self, Case};
 use super::{hostile, verify};
 
@@ -99,6 +100,29 @@ fn teardown_removes_what_was_set() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn health_is_verified() {
     verify::assert_health_is_verified(&RICH);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn absent_host_does_not_stop_the_others() {
+    let environment = RICH.environment();
+    environment
+        .shell("standin-state del nodes.dgx-1", &[], &RunOptions::default())
+        .expect_success();
+    let run = environment
+        .run("apply.sh", &["--check"])
+        .expect_no_changes();
+    assert!(
+        run.stderr.contains("node dgx-1: not found"),
+        "{}",
+        run.stderr
+    );
+    let run = environment.run("apply.sh", &[]);
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    let message = "error: not found, and no script creates them: node dgx-1";
+    assert!(run.stderr.contains(message), "{}", run.stderr);
+    let labels = &environment.state()["nodes"]["dgx-2"]["metadata"]["labels"];
+    assert_eq!(labels["gpuc.dev/pool"], "train");
 }
 
 #[test]

@@ -7,20 +7,22 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Change, Command, Field, FieldKind, Observation, Resource, ResourceKind,
+    Argument, Change, Command, CreatedWith, Field, FieldKind, Observation, Recovery, Resource,
+    ResourceKind,
 };
 use gpuc_schema::Span;
 use gpuc_syntax::node::Origin;
 use serde_json::json;
 
 use super::commands::{Target, aws};
-use super::{autoscaler, karpenter, section, storage};
+use super::{autoscaler, cluster, karpenter, section, state, storage};
 
 /// An add-on. EKS and the user manage its version.
 pub(super) static ADDON: ResourceKind = ResourceKind {
     name: "EKS add-on",
     fields: &[],
     definitions: "",
+    state: Some(&state::ADDON),
 };
 
 /// The network plugin, if gpuc configures it to enforce network policies.
@@ -29,6 +31,7 @@ pub(super) static NETWORK_ADDON: ResourceKind = ResourceKind {
     fields: &[POLICIES],
     definitions: r#"def configured: .addon.configurationValues // "" | if . == "" then {} else fromjson end;
 "#,
+    state: Some(&state::ADDON),
 };
 
 /// The network plugin. eksctl installs it in every cluster, without its network policy agent.
@@ -76,6 +79,68 @@ fn required_addons(checked: Checked<'_>) -> BTreeMap<&'static str, Vec<Span>> {
     addons
 }
 
+/// The add-ons without which no pod can run. eksctl installs them after it has created the cluster: if it is
+/// interrupted there, the cluster is active without them. Nodes that join such a cluster never become ready.
+///
+/// Source: eksctl-io/eksctl `pkg/cfn/builder/cluster.go`, `pkg/apis/eksctl.io/v1alpha5/known_addons.go` and
+/// pkg/eks/tasks.go @99984adb, 2026-08-21.
+const DEFAULT: [&str; 3] = [VPC_CNI, "kube-proxy", "coredns"];
+
+/// The add-on that eksctl installs last, after the OIDC provider: without it, eksctl was interrupted. eksctl does not
+/// install it in the partitions with these prefixes of regions.
+const LAST: &str = "metrics-server";
+const REGIONS_WITHOUT_LAST: [&str; 3] = ["cn-", "us-gov-", "us-iso"];
+
+/// The add-ons that eksctl installs with the cluster.
+pub(super) fn default_addons(checked: Checked<'_>) -> Vec<Resource> {
+    if !checked.config.cloud.creates_cluster() {
+        return Vec::new();
+    }
+    let target = Target::for_cluster(&checked);
+    let section = section(&checked.config);
+    let origin = Origin::rule([section.cluster.span], "no pod can run without this add-on");
+    let default_addon = |name| Resource {
+        script: "cluster".to_owned(),
+        description: format!(
+            "Installs the add-ons that EKS cluster {} requires, if its creation was interrupted.",
+            target.cluster
+        ),
+        created_with: Some(created_with_cluster(&target, Vec::new())),
+        origin: origin.clone(),
+        ..addon(name, Vec::new(), &target)
+    };
+    let mut addons: Vec<_> = DEFAULT.into_iter().map(default_addon).collect();
+    let has_last = |prefix: &&str| target.region.starts_with(prefix);
+    if !REGIONS_WITHOUT_LAST.iter().any(has_last) {
+        let mut last = default_addon(LAST);
+        last.create.insert(0, associate_oidc_provider(&target));
+        addons.push(last);
+    }
+    addons
+}
+
+/// Creates the OIDC provider of the cluster, unless it exists.
+/// Source: eksctl-io/eksctl `pkg/ctl/utils/associate_iam_oidc_provider.go` @99984adb, 2026-08-21.
+fn associate_oidc_provider(target: &Target) -> Command {
+    Command::new(["eksctl", "utils", "associate-iam-oidc-provider"]).with_arguments([
+        format!("--cluster={}", target.cluster),
+        format!("--region={}", target.region),
+        "--approve".to_owned(),
+    ])
+}
+
+/// The cluster, for an add-on that eksctl installs with it.
+fn created_with_cluster(target: &Target, follow_up: Vec<Command>) -> CreatedWith {
+    CreatedWith {
+        title: format!("{} {}", cluster::CLUSTER.name, target.cluster),
+        observation: Observation {
+            command: cluster::describe_command(target).with_arguments(["--output", "json"]),
+            absent_pattern: "ResourceNotFoundException",
+        },
+        follow_up,
+    }
+}
+
 /// The add-ons, with the agent that provides roles before the add-ons that need them.
 pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
     let target = Target::for_cluster(&checked);
@@ -101,7 +166,7 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
             VPC_CNI,
         ])
     };
-    let wait = addon_command(&["eks", "wait", "addon-active"]);
+    let wait = target.await_update(&["--addon-name", VPC_CNI]);
     let configuration = json!({"enableNetworkPolicy": "true"}).to_string();
     let create = addon_command(&["eks", "create-addon"])
         .with_arguments(["--configuration-values", &configuration]);
@@ -125,12 +190,14 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
             command: addon_command(&["eks", "describe-addon"]).with_arguments(["--output", "json"]),
             absent_pattern: "ResourceNotFoundException",
         },
-        create: vec![
-            create.with_arguments(["--resolve-conflicts", "OVERWRITE"]),
-            wait.clone(),
-        ],
+        create: vec![create.with_arguments(["--resolve-conflicts", "OVERWRITE"])],
         manual_delete: Vec::new(),
-        created_with: None,
+        remnant: None,
+        recovery: Vec::new(),
+        created_with: Some(created_with_cluster(
+            target,
+            vec![update.clone(), wait.clone()],
+        )),
         fields: vec![Field {
             kind: &POLICIES,
             desired: json!("true"),
@@ -154,8 +221,8 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
     let observe = aws(["eks", "describe-addon"], &target.region)
         .with_arguments(["--cluster-name", &target.cluster, "--addon-name", name])
         .with_arguments(["--output", "json"]);
-    // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (the effect
-    // of the last one), @99984adb, 2026-08-21.
+    // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (the
+    // effect of the last one), @99984adb, 2026-08-21.
     let create = Command::new(["eksctl", "create", "addon"]).with_arguments([
         format!("--cluster={}", target.cluster),
         format!("--name={name}"),
@@ -171,8 +238,15 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
             command: observe,
             absent_pattern: "ResourceNotFoundException",
         },
-        create: vec![create],
+        create: vec![create.clone()],
         manual_delete: Vec::new(),
+        remnant: None,
+        // eksctl creates an add-on again whose creation failed.
+        recovery: vec![Recovery {
+            statuses: &["CREATE_FAILED"],
+            is_safe: true,
+            commands: vec![create],
+        }],
         created_with: None,
         fields: Vec::new(),
         delete: Vec::new(),
@@ -183,6 +257,7 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
 #[cfg(test)]
 mod tests {
     use super::super::testing::{HEAD, command_line, provision, provision_file};
+    use super::NETWORK_ADDON;
     use gpuc_model::plan::Provisioning;
 
     const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
@@ -197,7 +272,7 @@ mod tests {
     fn new_cluster_gets_the_pod_identity_agent() {
         let provisioning = provision(POOL);
         assert_eq!(addons(&provisioning), ["eks-pod-identity-agent"]);
-        let agent = &provisioning.resources[2];
+        let agent = provisioning.resources.last().expect("the agent");
         assert_eq!(agent.script, "addons");
         assert_eq!(
             command_line(&agent.create[0]),
@@ -220,7 +295,7 @@ mod tests {
         let network = provisioning
             .resources
             .iter()
-            .find(|it| it.name == "vpc-cni");
+            .find(|it| it.kind.name == NETWORK_ADDON.name);
         let network = network.expect("the network plugin");
         assert_eq!(network.fields[0].desired, "true");
         assert_eq!(

@@ -3,20 +3,21 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::AUTOSCALER;
-use gpuc_model::plan::{Command, Observation, Resource, ResourceKind};
+use gpuc_model::plan::{Command, Resource, ResourceKind};
 use gpuc_schema::Span;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
-use super::commands::{Target, aws};
-use super::{cluster_name, section};
+use super::commands::Target;
+use super::{cluster_name, section, state};
 
 /// The role of the autoscaler's pods. eksctl creates it together with its association with the service account.
 pub(super) static POD_ROLE: ResourceKind = ResourceKind {
     name: "EKS pod identity",
     fields: &[],
     definitions: "",
+    state: Some(&state::STACK),
 };
 
 /// The location where the file selects the Cluster Autoscaler, if gpuc installs it.
@@ -74,17 +75,11 @@ pub(super) fn pod_role(checked: Checked<'_>) -> Option<Resource> {
             "Creates and updates the IAM role of the Cluster Autoscaler in EKS cluster {}.",
             target.cluster
         ),
-        observation: Observation {
-            command: aws(["cloudformation", "describe-stacks"], &target.region).with_arguments([
-                "--stack-name",
-                &stack,
-                "--output",
-                "json",
-            ]),
-            absent_pattern: "does not exist",
-        },
+        observation: state::observe_stack(&stack, &target.region),
         create: vec![eksctl("create").with_arguments(["--well-known-policies=autoScaler"])],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: state::stack_recovery(&stack, &target.region),
         created_with: None,
         fields: Vec::new(),
         delete: vec![eksctl("delete")],

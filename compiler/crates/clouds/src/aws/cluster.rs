@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Change, Command, Field, FieldKind, Observation, Resource, ResourceKind,
+    Argument, Change, Command, Field, FieldKind, Observation, Recovery, Resource, ResourceKind,
 };
 use gpuc_schema::config::{AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc};
 use gpuc_syntax::node::{DerivationReason, Origin};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::tags::{self, Tags};
-use super::{eksctl, ownership, section};
+use super::{eksctl, ownership, section, state};
 
 /// An EKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
@@ -28,6 +28,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         VERSION,
     ],
     definitions: include_str!("cluster.jq"),
+    state: Some(&state::CLUSTER),
 };
 
 const EKS_API: &str =
@@ -138,13 +139,37 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
             command: describe_command(&target).with_arguments(["--output", "json"]),
             absent_pattern: "ResourceNotFoundException",
         },
-        create: vec![create_command, target.wait_for_cluster()],
+        create: std::iter::once(create_command)
+            .chain(close_commands(create, &target))
+            .collect(),
         manual_delete: Vec::new(),
+        remnant: Some(state::eksctl_stack(&target, "cluster")),
+        recovery: vec![Recovery {
+            statuses: &["FAILED"],
+            is_safe: false,
+            commands: vec![delete.clone()],
+        }],
         created_with: None,
         fields: fields(checked, create, &target),
         delete: vec![delete],
         origin: Origin::derived([section.cluster.span], DerivationReason::Written),
     })
+}
+
+/// The endpoints of the API server, in the format of the EKS API.
+fn endpoints(create: &AwsCreate) -> Value {
+    json!({
+        "endpointPublicAccess": create.endpoint.value != AwsEndpoint::Private,
+        "endpointPrivateAccess": create.endpoint.value != AwsEndpoint::Public,
+    })
+}
+
+/// Closes the public endpoint of a private cluster, which eksctl needs for its creation.
+fn close_commands(create: &AwsCreate, target: &Target) -> Vec<Command> {
+    match create.endpoint.value {
+        AwsEndpoint::Private => target.update_vpc_config(&endpoints(create)),
+        _ => Vec::new(),
+    }
 }
 
 /// The command that describes the cluster.
@@ -192,10 +217,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
         recorded(&CIDR, "vpc-cidr"),
         recorded(&ZONES, "cluster-zones"),
     ];
-    let endpoint = json!({
-        "endpointPublicAccess": create.endpoint.value != AwsEndpoint::Private,
-        "endpointPrivateAccess": create.endpoint.value != AwsEndpoint::Public,
-    });
+    let endpoint = endpoints(create);
     let update = target.update_vpc_config(&endpoint);
     let origin = Origin::derived([create.endpoint.span], DerivationReason::Written);
     fields.push(field(&ENDPOINT, endpoint, update, origin));
@@ -220,7 +242,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     fields.push(field(
         &VERSION,
         json!(version.to_string()),
-        vec![update, target.wait_for_cluster()],
+        vec![update, target.await_update(&[])],
         Origin::derived([version.span], DerivationReason::Written),
     ));
     fields
@@ -280,7 +302,7 @@ mod tests {
             update,
             [
                 "aws eks update-cluster-version --region us-east-1 --name demo --kubernetes-version 1.34",
-                "aws eks wait cluster-active --region us-east-1 --name demo",
+                "aws eks describe-update --region us-east-1 --name demo --output json --update-id $update",
             ]
         );
         assert_eq!(provisioning.tools, ["aws", "eksctl", "jq"]);

@@ -35,13 +35,16 @@ impl Target {
         let command = aws(["eks", "update-cluster-config"], &self.region)
             .with_arguments(["--name", &self.cluster])
             .with_arguments(["--resources-vpc-config".to_owned(), settings.to_string()]);
-        vec![command, self.wait_for_cluster()]
+        vec![command, self.await_update(&[])]
     }
 
-    /// Waits until the control plane accepts updates: EKS rejects an update while another one is in progress.
-    pub(super) fn wait_for_cluster(&self) -> Command {
-        aws(["eks", "wait", "cluster-active"], &self.region)
+    /// Reads the update that the previous command started. The flags name what it updates; without any, the cluster.
+    pub(super) fn await_update(&self, flags: &[&str]) -> Command {
+        aws(["eks", "describe-update"], &self.region)
             .with_arguments(["--name", &self.cluster])
+            .with_arguments(flags.iter().copied())
+            .with_arguments(["--output", "json", "--update-id"])
+            .with_argument(Argument::UpdateId)
     }
 
     /// A command for a node group.
@@ -55,13 +58,11 @@ impl Target {
     pub(super) fn update_group(&self, group: &str, flag: &str, setting: Argument) -> Vec<Command> {
         let command = self.group_command("update-nodegroup-config", group);
         let command = command.with_arguments([flag]).with_argument(setting);
-        vec![command, self.wait_for_group(group)]
+        vec![command, self.await_group_update(group)]
     }
 
-    /// Waits until a node group accepts updates.
-    pub(super) fn wait_for_group(&self, group: &str) -> Command {
-        aws(["eks", "wait", "nodegroup-active"], &self.region)
-            .with_arguments(["--cluster-name", &self.cluster])
-            .with_arguments(["--nodegroup-name", group])
+    /// Reads the update of a node group that the previous command started.
+    pub(super) fn await_group_update(&self, group: &str) -> Command {
+        self.await_update(&["--nodegroup-name", group])
     }
 }

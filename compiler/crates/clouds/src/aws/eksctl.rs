@@ -133,9 +133,11 @@ fn subnet_mapping(subnets: &[AwsSubnet]) -> Node {
     mapping.finish(Origin::Inherited)
 }
 
+/// The endpoints during creation: eksctl sets up the cluster through the public one. The script closes it afterwards.
+/// Source: eksctl-io/eksctl pkg/actions/nodegroup/create.go and pkg/eks/tasks.go @99984adb, 2026-08-21.
 fn endpoint_access(endpoint: AwsEndpoint) -> serde_json::Value {
     json!({
-        "publicAccess": endpoint != AwsEndpoint::Private,
+        "publicAccess": true,
         "privateAccess": endpoint != AwsEndpoint::Public,
     })
 }

@@ -20,6 +20,7 @@ mod provision;
 mod regions;
 mod reserved;
 mod rules;
+mod state;
 mod storage;
 mod tags;
 #[cfg(test)]

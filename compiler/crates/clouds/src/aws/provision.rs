@@ -6,7 +6,7 @@ use gpuc_schema::config::AwsCluster;
 use gpuc_syntax::node::Origin;
 
 use super::commands::{Target, aws};
-use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section};
+use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section, state};
 
 /// The provisioning plan of a cluster.
 pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
@@ -15,6 +15,7 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let managed_pools = node_group::managed_pools(&checked);
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
+        .chain(addons::default_addons(checked))
         .chain(managed_pools.map(|it| pool::resource(checked, it)))
         .chain(addons::resources(checked))
         .chain(autoscaler::pod_role(checked))
@@ -36,6 +37,8 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     Provisioning {
         tools,
         identity: identity_checks(checked, &target),
+        known_errors: state::KNOWN_ERRORS,
+        update_state: Some(&state::UPDATE),
         files: if resources.is_empty() {
             Vec::new()
         } else {

@@ -249,7 +249,11 @@ nodePools:
     fn node_template_has_resources_labels_and_taints() {
         let provisioning = provision_file(&format!("{HEAD}{POOL}"));
         let template = field(
-            &provisioning.resources[1],
+            provisioning
+                .resources
+                .iter()
+                .find(|it| it.kind.name == "EKS node group")
+                .expect("a node group"),
             "Cluster Autoscaler node template",
         );
         let desired = [
@@ -280,7 +284,11 @@ nodePools:
         let pool = pool.replace("{min: 0, max: 4}", "{count: 4}");
         let provisioning = provision_file(&format!("{HEAD}{pool}"));
         let template = field(
-            &provisioning.resources[1],
+            provisioning
+                .resources
+                .iter()
+                .find(|it| it.kind.name == "EKS node group")
+                .expect("a node group"),
             "Cluster Autoscaler node template",
         );
         assert_eq!(template.desired, serde_json::json!({}));
@@ -293,18 +301,18 @@ nodePools:
         let pools =
             "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}, tags: {team: c}}]";
         let provisioning = provision_file(&format!("{head}{pools}"));
-        let tags = |resource: usize| {
-            field(&provisioning.resources[resource], "tags")
-                .desired
-                .clone()
+        let tags = |kind: &str| {
+            let mut resources = provisioning.resources.iter();
+            let resource = resources.find(|it| it.kind.name == kind).expect(kind);
+            field(resource, "tags").desired.clone()
         };
         let memory = "cost team";
         assert_eq!(
-            tags(0),
+            tags("EKS cluster"),
             serde_json::json!({"cost": "b", "team": "a", "gpuc.dev/tags": memory})
         );
         assert_eq!(
-            tags(1),
+            tags("EKS node group"),
             serde_json::json!({"cost": "b", "team": "c", "gpuc.dev/tags": memory})
         );
     }

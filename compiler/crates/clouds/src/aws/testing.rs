@@ -59,6 +59,7 @@ pub(super) fn command_line(command: &Command) -> String {
             format!("$({program})")
         }
         Argument::CloudFile(path) => format!("./{path}"),
+        Argument::UpdateId => "$update".to_owned(),
     };
     command.0.iter().map(word).collect::<Vec<_>>().join(" ")
 }

@@ -11,7 +11,8 @@ use serde_json::{Map, Value, json};
 
 use super::pool::{self, first_pool_flags, key_value_pairs};
 use super::{
-    az_command, blob, cluster_name, create_section, maintenance, ownership, section, system_pool,
+    az_command, blob, cluster_name, create_section, maintenance, ownership, section, state,
+    system_pool,
 };
 
 /// A resource group. It can belong to the user and contain other resources. gpuc creates it if it is missing, but never
@@ -20,6 +21,7 @@ pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
     name: "resource group",
     fields: &[],
     definitions: "",
+    state: Some(&state::GROUP),
 };
 
 /// An AKS cluster.
@@ -40,6 +42,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         TAGS,
     ],
     definitions: include_str!("tags.jq"),
+    state: Some(&state::MANAGED),
 };
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
@@ -153,6 +156,8 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
         identity: (std::iter::once(subscription_check(cluster)))
             .chain(blob::existing_cluster_check(cluster))
             .collect(),
+        known_errors: state::KNOWN_ERRORS,
+        update_state: None,
         resources,
         credentials: credentials(cluster),
         files: Vec::new(),
@@ -206,6 +211,8 @@ fn resource_group(cluster: &Cluster) -> Resource {
         },
         create: vec![create],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: Vec::new(),
         delete: Vec::new(),
@@ -229,6 +236,8 @@ fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
         observation: observe_cluster(cluster),
         create: vec![create_command(cluster, create, az(&["aks", "create"]))],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: state::recovery(az(&["aks", "start"]).with_arguments(["--output", "none"])),
         created_with: None,
         fields: cluster_fields(cluster, create),
         delete: vec![az(&["aks", "delete"]).with_arguments(["--yes", "--output", "none"])],

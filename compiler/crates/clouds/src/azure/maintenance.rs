@@ -13,6 +13,7 @@ pub(super) static SCHEDULE: ResourceKind = ResourceKind {
     name: "AKS maintenance schedule",
     fields: &[WINDOW],
     definitions: "",
+    state: None,
 };
 
 const WINDOW: FieldKind = FieldKind {
@@ -74,6 +75,8 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
         },
         create: vec![set("add")],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: vec![Field {
             kind: &WINDOW,

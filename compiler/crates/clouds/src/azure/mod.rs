@@ -14,6 +14,7 @@ mod pool;
 mod regions;
 mod reserved;
 mod rules;
+mod state;
 mod storage;
 #[cfg(test)]
 mod testing;

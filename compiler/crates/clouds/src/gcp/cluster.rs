@@ -19,7 +19,7 @@ use super::location::{self, Target};
 use super::setting::Setting;
 use super::{
     DEFAULT_POOL, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
-    ownership, pool, section,
+    ownership, pool, section, state,
 };
 
 /// A GKE cluster.
@@ -27,6 +27,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "GKE cluster",
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
+    state: Some(&state::CLUSTER),
 };
 
 /// The pool that GKE creates with a cluster.
@@ -34,7 +35,12 @@ pub(super) static DEFAULT_POOL_REMOVAL: ResourceKind = ResourceKind {
     name: "GKE cluster's first pool",
     fields: kinds::DEFAULT_POOL_FIELDS,
     definitions: "",
+    state: None,
 };
+
+/// Labels the nodes of the pool that GKE creates with the cluster, so that the scripts delete no other pool of this
+/// name.
+const FIRST_POOL_FLAG: &str = "--node-labels=gpuc.dev/first-pool=yes";
 
 /// All resources of a cluster.
 pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
@@ -64,6 +70,8 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         .chain(addons::existing_cluster_checks(cluster, target))
         .chain(gpudirect::existing_cluster_checks(cluster, target))
         .collect(),
+        known_errors: state::KNOWN_ERRORS,
+        update_state: None,
         resources,
         credentials: Credentials::Fetch(target.cluster_command("get-credentials")),
         files: Vec::new(),
@@ -76,6 +84,7 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
     command = command.with_arguments(settings.iter().flat_map(|setting| setting.flags.clone()));
     command = command.with_arguments([
         "--enable-ip-alias",
+        FIRST_POOL_FLAG,
         "--num-nodes=1",
         "--machine-type=e2-medium",
         "--disk-size=30GB",
@@ -91,6 +100,8 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
         observation: observe_cluster(target),
         create: vec![command],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: state::recovery(&target.cluster_command("delete")),
         created_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![target.cluster_command("delete")],
@@ -151,8 +162,8 @@ fn private_nodes(create: &GcpCreate) -> Setting {
     Setting::new(&kinds::PRIVATE_NODES, json!(private.value), private.span).with_flags(flag)
 }
 
-/// Dataplane V2 enforces the NetworkPolicies of isolated teams. It is also a requirement for pods with several network
-/// interfaces.
+/// Dataplane V2 enforces the NetworkPolicies of isolated teams. It is also a requirement for pods with several
+/// network interfaces.
 fn dataplane_settings(cluster: Checked<'_>, target: Target<'_>) -> Vec<Setting> {
     const DATAPLANE: &str = "--enable-dataplane-v2";
     const MULTI_NETWORKING: &str = "--enable-multi-networking";
@@ -252,12 +263,14 @@ fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
         observation: observe_cluster(target),
         create: vec![delete.clone()],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: vec![Field {
             kind: &kinds::DEFAULT_POOL_EXISTS,
             desired: json!(false),
             update: vec![delete],
-            external_entries: None,
+            external_entries: Some(kinds::OTHER_FIRST_POOL),
             origin: origin.clone(),
         }],
         delete: Vec::new(),
@@ -290,7 +303,8 @@ mod tests {
             command_line(&resource_of(&provisioning, "cluster").create[0]),
             "gcloud container clusters create demo --project=acme-ml-prod --location=us-central1-a \
              --quiet --release-channel=regular --cluster-version=1.34 \
-             --workload-pool=acme-ml-prod.svc.id.goog --enable-ip-alias --num-nodes=1 \
+             --workload-pool=acme-ml-prod.svc.id.goog --enable-ip-alias \
+             --node-labels=gpuc.dev/first-pool=yes --num-nodes=1 \
              --machine-type=e2-medium --disk-size=30GB"
         );
         let removal = &resource_of(&provisioning, "remove-first-pool").fields[0];

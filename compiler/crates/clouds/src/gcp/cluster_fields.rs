@@ -161,8 +161,12 @@ pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
 pub(super) const DEFAULT_POOL_EXISTS: FieldKind = FieldKind {
     // The pool is kept while it is the only one, because system pods need a node.
     name: "first pool",
-    read: r#"[.nodePools[]?.name] | index("default-pool") != null and length > 1"#,
+    // Another pool of this name, without the label, is not gpuc's.
+    read: r#"(.nodePools // []) | length > 1 and any(.[]; .name == "default-pool" and .config.labels["gpuc.dev/first-pool"] == "yes")"#,
     create_flag: None,
     change: Change::Resize,
     source: "gcloud container node-pools delete --help, Google Cloud SDK 528.0.0",
 };
+
+/// The jq program that lists a pool with the name of the first pool that the scripts did not create.
+pub(super) const OTHER_FIRST_POOL: &str = r#"[.nodePools[]? | select(.name == "default-pool" and .config.labels["gpuc.dev/first-pool"] != "yes") | .name]"#;

@@ -24,6 +24,7 @@ mod regions;
 mod reserved;
 mod rules;
 mod setting;
+mod state;
 mod storage;
 mod taints;
 #[cfg(test)]

@@ -52,6 +52,7 @@ pub(super) fn command_line(command: &Command) -> String {
             format!("{{{program}}}")
         }
         Argument::CloudFile(file) => format!("cloud/{file}"),
+        Argument::UpdateId => unreachable!("gcloud waits for its updates"),
     });
     words.collect::<Vec<_>>().join(" ")
 }

@@ -154,6 +154,8 @@ impl Provision for OnPrem {
                 .filter(|pool| !pool.is_existing())
                 .flat_map(|pool| pool::node_resources(pool, context))
                 .collect(),
+            known_errors: &[],
+            update_state: None,
             credentials: Credentials::Context(context.clone()),
             files: pools()
                 .filter_map(|pool| host::script_file(pool, section.distribution.value))

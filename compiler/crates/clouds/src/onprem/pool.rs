@@ -17,6 +17,7 @@ pub(super) static NODE: ResourceKind = ResourceKind {
     name: "node",
     fields: &[LABELS, TAINTS],
     definitions: "",
+    state: None,
 };
 
 /// gpuc's labels: the pool label and the dedicated-to label, and all labels that the annotation lists.
@@ -94,6 +95,8 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
                 ]),
             ])
             .collect(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: vec![
             Field {

@@ -1,8 +1,10 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # text in single quotes is not shell code
 # Functions that the scripts in this folder share. The scripts source this file; it does nothing on its own.
 #
-# A script reads each resource, compares it field by field with the input of gpuc, and then creates or updates it.
-# It changes nothing while any of its resources differs in an immutable field.
+# A script reads each resource, waits while the cloud changes it, compares it field by field with the input of gpuc, and
+# then creates or updates it. It changes nothing while any of its resources differs in an immutable field or has failed.
+#
+# GPUC_POLL_SECONDS is the pause between two reads of a resource that is in progress, 15 by default.
 
 dry_run=
 allow_disruption=
@@ -11,13 +13,32 @@ number=0     # the current resource
 names=()     # by number: kind and name of the resource
 defined=()   # by number: jq definitions for programs on the resource
 missing=()   # by number: `yes` if the resource does not exist
+states=()    # by number: ready, progressing, degraded, failed, deleting or recoverable
+statuses=()  # by number: the state in the words of the cloud
+stateful=()  # by number: `yes` if the resource has a state
+remnants=()  # by number: what exists although the resource does not
 differing=() # by number: the fields that differ, each between line breaks
 replacements=()
 disruptions=()
 skips=()
+failed_resources=()
+failure=()
+explaining=
+hint= # what to do if the next command fails
+absent=() # resources that no script creates
 created=
 acted=
 stopped=
+
+poll_seconds=${GPUC_POLL_SECONDS:-15}
+timeout_minutes=   # from --timeout
+state_minutes=60   # the timeout of the current kind of resource
+update=            # the id of the update that run_update started
+update_program=    # the jq program that reads the state of an update
+patterns=()        # known errors: a regular expression
+responses=()       # known errors: retry, await or explain
+advice=()          # known errors: a message
+export AWS_PAGER='' # the pager of the AWS CLI waits for a key
 
 work=$(mktemp -d)
 at_exit() { :; }
@@ -48,16 +69,21 @@ shown() {
 resource_flags() {
   local usage
   usage="$1
-usage: ${0##*/} [--check | --dry-run] [--allow-disruption]
-  --check             checks for differences that block the run, and changes nothing
+usage: ${0##*/} [--check | --dry-run] [--allow-disruption] [--timeout MINUTES]
+  --check             checks for differences and failed_resources that block the run, and changes nothing
   --dry-run           prints the commands without running them
-  --allow-disruption  allows updates that drain nodes"
+  --allow-disruption  allows updates that drain nodes
+  --timeout MINUTES   stops waiting for a resource after this time; the default depends on the kind of resource"
   shift
   while [ $# -gt 0 ]; do
     case $1 in
       --check) check_only=yes ;;
       --dry-run) dry_run=yes ;;
       --allow-disruption) allow_disruption=yes ;;
+      --timeout)
+        minutes_flag "${2-}"
+        shift
+        ;;
       --help | -h)
         printf '%s\n' "$usage"
         exit 0
@@ -66,6 +92,14 @@ usage: ${0##*/} [--check | --dry-run] [--allow-disruption]
     esac
     shift
   done
+}
+
+# minutes_flag VALUE: reads the value of --timeout.
+minutes_flag() {
+  case $1 in
+    '' | *[!0-9]* | ??????*) die 'invalid value for --timeout: expected a number of minutes' ;;
+    *) timeout_minutes=$((10#$1)) ;;
+  esac
 }
 
 unknown_flag() {
@@ -84,23 +118,164 @@ tools() {
   [ ${#absent[@]} -eq 0 ] || die "not installed: ${absent[*]}"
 }
 
+# known_error RESPONSE PATTERN MESSAGE: adds an error of the cloud's tools. `retry` repeats the command, `await` waits for
+# the resource, `explain` stops with the message.
+known_error() {
+  responses+=("$1")
+  patterns+=("$2")
+  advice+=("$3")
+}
+
+# Sets $response and $message to those of the first known error in $work/said.
+recognize() {
+  local index
+  response='' message=''
+  for ((index = 0; index < ${#patterns[@]}; index++)); do
+    if grep -Eiq -- "${patterns[index]}" "$work/said"; then
+      response=${responses[index]} message=${advice[index]}
+      return 0
+    fi
+  done
+}
+
+# Prints when to stop waiting, in seconds of this script.
+deadline() {
+  printf '%s\n' $((SECONDS + 60 * ${timeout_minutes:-$state_minutes}))
+}
+
+# pause_until END PAUSE: waits before a command is repeated, unless it is too late.
+pause_until() {
+  [ "$SECONDS" -lt "$1" ] || return 1
+  say "$message: trying again in $2 s"
+  sleep "$2"
+}
+
+# longer SECONDS: prints the pause after this one.
+longer() {
+  local next=$(($1 * 2))
+  [ "$next" -le 120 ] || next=120
+  printf '%s\n' "$next"
+}
+
+# query COMMAND…: runs a command that reads something: its output is in $work/answer, its errors are in $work/said.
+# Repeats it after errors that pass. Fails if the command fails.
+query() {
+  local end pause=$poll_seconds
+  end=$(deadline)
+  until "$@" >"$work/answer" 2>"$work/said"; do
+    recognize
+    [ "$response" = retry ] && pause_until "$end" "$pause" || return 1
+    pause=$(longer "$pause")
+  done
+}
+
+# unreadable TEXT COMMAND…: stops after a command that reads something failed.
+unreadable() {
+  local text=$1
+  shift
+  cat "$work/said" >&2
+  recognize
+  die "$text: command failed: $(shown "$@")" ${message:+"$message"} ${hint:+"$hint"}
+}
+
 # identity WHAT WANT OTHERWISE COMMAND…: stops unless the command prints WANT.
 identity() {
   local what=$1 want=$2 otherwise=$3 answer
   shift 3
-  answer=$("$@") || die "cannot read the $what: command failed: $(shown "$@")" "$otherwise"
+  if ! query "$@"; then
+    hint=$otherwise
+    unreadable "cannot read the $what" "$@"
+  fi
+  answer=$(cat "$work/answer")
   [ "$answer" = "$want" ] || die "the $what is $(shown "$answer"), expected $(shown "$want")" "$otherwise"
 }
 
-# run COMMAND…: runs a command that changes something; a dry run only prints it.
+# run COMMAND…: runs a command that changes something; a dry run only prints it. Its errors are shown, and in
+# $work/said. Repeats it after errors that pass, and stops after any other error.
 run() {
   acted=yes
   if [ -n "$dry_run" ]; then
     printf '%s\n' "$(shown "$@")"
-  else
-    say "+ $(shown "$@")"
-    "$@"
+    return 0
   fi
+  say "+ $(shown "$@")"
+  local end pause=$poll_seconds code
+  end=$(deadline)
+  while :; do
+    code=0
+    { "$@" 2>&1 >&3 3>&- | tee "$work/said" >&2; } 3>&1 || code=$?
+    [ "$code" -ne 0 ] || return 0
+    recognize
+    case $response in
+      retry) pause_until "$end" "$pause" || die "$message: stopped trying after $(minutes): $(shown "$@")" ;;
+      await)
+        say "$message"
+        return 0
+        ;;
+      *) break ;;
+    esac
+    pause=$(longer "$pause")
+  done
+  say "error: command failed: $(shown "$@")"
+  [ -z "$message" ] || say "  $message"
+  explain_failure
+  exit "$code"
+}
+
+# Prints the timeout.
+minutes() {
+  printf '%s minutes' "${timeout_minutes:-$state_minutes}"
+}
+
+# run_update COMMAND…: runs a command that starts an update, and keeps its output for await_update.
+run_update() {
+  if [ -n "$dry_run" ]; then
+    run "$@"
+    return 0
+  fi
+  run "$@" >"$work/update.json"
+  update=$(jq -er .update.id "$work/update.json") || die "no update id in the output of command: $(shown "$@")"
+}
+
+# await_update COMMAND…: reads the update that run_update started until it ends. Stops if it fails.
+await_update() {
+  [ -z "$dry_run" ] || return 0
+  local end last='' status
+  end=$(deadline)
+  while :; do
+    query "$@" || unreadable "${names[number]}: cannot read update $update" "$@"
+    read_state "$update_program" "$work/answer"
+    case $state in
+      ready) return 0 ;;
+      progressing) ;;
+      *) die "${names[number]}: update $update: $status" "${messages[@]+"${messages[@]}"}" \
+        'remove the cause, then run this script again' ;;
+    esac
+    wait_for "${names[number]}: update $update" "$end"
+  done
+}
+
+# wait_for WHAT END: reports the progress of WHAT, whose status is $status, and waits until the next read.
+wait_for() {
+  [ "$SECONDS" -lt "$2" ] ||
+    die "$1: still $status after $(minutes)" \
+      'the cloud continues: run this script again to continue waiting, with --timeout MINUTES to wait longer'
+  [ "$last" = "$status" ] || say "$1: $status: waiting, for at most $(minutes)"
+  last=$status
+  sleep "$poll_seconds"
+}
+
+# read_state PROGRAM FILE: sets $state, $status and $messages to the output of a jq program on a file.
+read_state() {
+  local line
+  jq -r "${defined[number]-} $1"' | .state, .status, .messages[] | tostring | gsub("[[:cntrl:]]+"; " ")' \
+    "$2" >"$work/state" || die "${names[number]}: the state cannot be read"
+  messages=()
+  {
+    IFS= read -r state
+    IFS= read -r status
+    while IFS= read -r line; do messages+=("$line"); done
+  } <"$work/state"
 }
 
 # define FILE: reads the jq definitions for programs on the resource.
@@ -111,22 +286,194 @@ define() {
 # observe NAME ABSENT COMMAND…: reads a resource. It does not exist if the command prints `null`, or if it fails and
 # its standard error matches ABSENT, an extended regular expression. Any other failure stops the script.
 observe() {
-  local name=$1 pattern=$2 answer
-  shift 2
+  local name=$1
+  shift
   names[number]=$name
   missing[number]=
+  states[number]=ready
+  statuses[number]=
+  stateful[number]=
+  remnants[number]=
+  messages=()
   differing[number]=$'\n'
-  if "$@" >"$work/answer" 2>"$work/said"; then
+  if read_json "$name" "$@"; then
+    cp "$work/answer.json" "$work/$number.json"
+  else
+    printf 'null\n' >"$work/$number.json"
+    missing[number]=yes
+  fi
+}
+
+# read_json NAME ABSENT COMMAND…: reads something as JSON into $work/answer.json. Fails if it does not exist.
+read_json() {
+  local name=$1 pattern=$2 answer
+  shift 2
+  if query "$@"; then
     answer=$(jq -c . "$work/answer" 2>/dev/null) && [ -n "$answer" ] ||
       die "$name: unexpected output of command: $(shown "$@")"
+    printf '%s\n' "$answer" >"$work/answer.json"
+    [ "$answer" != null ]
   elif grep -Eq -- "$pattern" "$work/said"; then
-    answer=null
+    return 1
   else
-    cat "$work/said" >&2
-    die "$name: cannot be read: command failed: $(shown "$@")"
+    unreadable "$name: cannot be read" "$@"
   fi
-  [ "$answer" != null ] || missing[number]=yes
-  printf '%s\n' "$answer" >"$work/$number.json"
+}
+
+# state MINUTES PROGRAM: reads the state of the observed resource with a jq program.
+state() {
+  state_minutes=$1
+  stateful[number]=yes
+  [ -z "${missing[number]}" ] || return 0
+  read_state "$2" "$work/$number.json"
+  states[number]=$state statuses[number]=$status
+}
+
+# remnant NAME MINUTES PROGRAM ABSENT COMMAND…: reads what may exist although the resource does not.
+remnant() {
+  [ -n "${missing[number]}" ] || return 0
+  local name=$1 program=$3
+  state_minutes=$2
+  shift 3
+  read_json "$name" "$@" || return 0
+  read_state "$program" "$work/answer.json"
+  states[number]=$state statuses[number]=$status remnants[number]=$name
+}
+
+# recover COMMAND…, recover_safely COMMAND…: one command of a recovery. The script runs only safe ones.
+recover() {
+  recovery+=("  $(shown "$@")")
+  [ -z "$recovering" ] || die "${names[number]}: this recovery needs a decision of the user"
+}
+recover_safely() {
+  if [ -n "$recovering" ]; then
+    run "$@"
+  else
+    recovery+=("  $(shown "$@")")
+    is_safe=yes
+  fi
+}
+
+# Reads the resource of this number, and waits while the cloud changes it, unless this run changes nothing. Collects a
+# failure.
+await_stable() {
+  local end='' last='' what
+  while :; do
+    "read_$number"
+    what=${remnants[number]:-${names[number]}}
+    case ${states[number]} in
+      progressing | deleting) ;;
+      *) break ;;
+    esac
+    if [ -n "$check_only$dry_run" ]; then
+      say "$what: $status: a run waits until this has ended"
+      [ "${states[number]}" != deleting ] || missing[number]=yes
+      return 0
+    fi
+    [ -n "$end" ] || end=$(deadline)
+    wait_for "$what" "$end"
+  done
+  case ${states[number]} in
+    ready) report "$what: warning: " ;;
+    *)
+      describe_failure
+      case ${states[number]} in
+        recoverable) [ -n "$check_only" ] || say_lines "${failure[@]}" ;;
+        failed) failed_resources+=("${failure[@]}") ;;
+        *) ;;
+      esac
+      ;;
+  esac
+}
+
+# Sets $failure to a description of the failure of the resource of this number, with the way to recover from it. A state
+# from which the script itself can recover becomes `recoverable`.
+describe_failure() {
+  local line
+  recovery=() is_safe='' recovering=''
+  failure=("${remnants[number]:-${names[number]}}: ${statuses[number]}")
+  for line in ${messages[@]+"${messages[@]}"}; do
+    failure+=("  $line")
+  done
+  if [ -n "${remnants[number]}" ]; then
+    while IFS= read -r line; do
+      [ -z "$line" ] || failure+=("  $line")
+    done < <("explain_$number" 2>/dev/null | tr '\t' '\n' | head -n 5)
+  fi
+  call_recovery
+  if [ -n "$is_safe" ]; then
+    states[number]=recoverable
+  elif [ ${#recovery[@]} -gt 0 ]; then
+    failure+=('remove the cause, run these commands, then run this script again:' "${recovery[@]}")
+  else
+    failure+=('remove the cause, then run this script again')
+  fi
+}
+
+# report PREFIX: prints the messages of the state.
+report() {
+  local line
+  for line in ${messages[@]+"${messages[@]}"}; do
+    say "$1$line"
+  done
+}
+
+say_lines() {
+  local line
+  for line in "$@"; do
+    say "$line"
+  done
+}
+
+# Runs a safe recovery of the resource of this number, if it needs one. It does not exist afterwards, or is ready.
+recover_state() {
+  [ "${states[number]}" = recoverable ] || return 0
+  run_recovery
+  [ -z "$dry_run" ] || return 0
+  "compare_$number"
+  settle
+}
+
+# Runs the recovery of the resource of this number.
+run_recovery() {
+  recovery=() recovering=yes
+  call_recovery
+  recovering=
+}
+
+# Calls the function with the recoveries of the resource of this number. A status of what exists in its place has a
+# prefix.
+call_recovery() {
+  "recovery_$number" "${remnants[number]:+remnant:}${statuses[number]}"
+}
+
+# Stops unless the resource of this number is ready, after it was created or updated.
+require_ready() {
+  [ -z "$dry_run" ] && [ -n "${stateful[number]}" ] || return 0
+  await_stable
+  case ${states[number]} in
+    ready) is_missing || return 0 ;;
+    *) die 'failed in the cloud:' "${failure[@]}" ;;
+  esac
+  die "${names[number]}: not found after the commands above"
+}
+
+# Explains why a command on the resource of this number failed, if its state shows the reason.
+explain_failure() {
+  [ "$number" -gt 0 ] && [ -n "${stateful[number]-}" ] && [ -z "$explaining" ] || return 0
+  explaining=yes
+  "read_$number"
+  case ${states[number]} in
+    progressing | deleting)
+      say "  ${remnants[number]:-${names[number]}}: ${statuses[number]}: run this script again to wait for the result"
+      ;;
+    degraded | failed)
+      describe_failure
+      say_lines "${failure[@]}"
+      [ "${states[number]}" != recoverable ] || say 'run this script again: it deletes this, then starts again'
+      ;;
+    *) report '  ' ;;
+  esac
 }
 
 # field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
@@ -184,6 +531,8 @@ differs() {
 # Stops before any change if a difference cannot be applied, or must not be applied without --allow-disruption. A dry
 # run reports this and continues.
 settle() {
+  [ ${#failed_resources[@]} -eq 0 ] ||
+    stop 'failed in the cloud:' "${failed_resources[@]}"
   [ ${#skips[@]} -eq 0 ] ||
     stop 'cannot skip a minor version of Kubernetes:' "${skips[@]}"
   [ ${#replacements[@]} -eq 0 ] ||
@@ -206,16 +555,11 @@ stop() {
 # the current one, does not exist either.
 would_come_with() {
   [ -n "$dry_run" ] || return 1
-  local name=$1 pattern=$2
-  shift 2
-  if "$@" >/dev/null 2>"$work/said"; then
+  local name=$1
+  if read_json "$@"; then
     return 1
-  elif grep -Eq -- "$pattern" "$work/said"; then
-    say "${names[number]}: created together with $name"
-    return 0
   fi
-  cat "$work/said" >&2
-  die "$name: cannot be read: command failed: $(shown "$@")"
+  say "${names[number]}: created together with $name"
 }
 
 # Reports that the resource does not exist and is created.
@@ -224,11 +568,23 @@ begin_creation() {
   created=yes
 }
 
-# carry_out COUNT: reads every resource with look_1, look_2, …, then creates or updates each with make_1, make_2, ….
+# Reports, if this run is only a check, that a resource that no script creates does not exist.
+report_missing() {
+  [ -n "$check_only" ] && is_missing || return 0
+  say "${names[number]}: not found, and no script creates it"
+}
+
+# Reports a resource that does not exist and that no script creates. The script continues with the others.
+report_absent() {
+  say "${names[number]}: not found"
+  absent+=("${names[number]}")
+}
+
+# carry_out COUNT: reads every resource with compare_1, compare_2, …, then creates or updates each with apply_1, apply_2, ….
 carry_out() {
-  local count=$1
+  local count=$1 before
   for ((number = 1; number <= count; number++)); do
-    "look_$number"
+    "compare_$number"
   done
   settle
   if [ -n "$check_only" ] || [ -n "$stopped" ]; then
@@ -238,26 +594,59 @@ carry_out() {
   for ((number = 1; number <= count; number++)); do
     # A resource created above may have created this one too.
     if [ -n "$created" ] && [ -z "$dry_run" ] && is_missing; then
-      "look_$number"
+      "compare_$number"
       settle
     fi
-    "make_$number"
+    before=$acted acted=
+    recover_state
+    "apply_$number"
+    if [ -n "$acted" ] || [ "${states[number]}" = degraded ]; then
+      require_ready
+    fi
+    acted=$before$acted
   done
+  [ ${#absent[@]} -eq 0 ] || {
+    say "error: not found, and no script creates them: $(listed "${absent[@]}")"
+    exit 3
+  }
   [ -n "$acted" ] || say 'nothing to do'
 }
 
-# take_down COUNT ACTION: deletes every existing resource with look_1 and delete_1, look_2 and delete_2, …. ACTION is the
-# word for this in messages.
+# listed TEXT…: prints the texts, separated by commas.
+listed() {
+  local text
+  printf '%s' "$1"
+  shift
+  for text in "$@"; do printf ', %s' "$text"; done
+}
+
+# take_down COUNT ACTION: deletes every existing resource with delete_1, delete_2, …. ACTION is the word for this in
+# messages.
 take_down() {
   local count=$1 action=$2
   for ((number = 1; number <= count; number++)); do
-    "look_$number"
-    if is_missing; then
+    await_stable
+    if [ "${states[number]}" = recoverable ]; then
+      run_recovery
+      require_gone
+    elif [ -n "${remnants[number]}" ]; then
+      die 'cannot be deleted:' "${failure[@]}"
+    elif is_missing; then
       say "${names[number]}: not found"
     else
       say "${names[number]}: $action"
       "delete_$number"
+      require_gone
     fi
   done
   [ -n "$acted" ] || say 'nothing to do'
+}
+
+# Stops if the resource of this number still exists. Resources without a state stay: only their settings were removed.
+require_gone() {
+  [ -z "$dry_run" ] && [ -n "${stateful[number]}" ] || return 0
+  await_stable
+  if is_missing && [ -z "${remnants[number]}" ]; then return 0; fi
+  [ "${states[number]}" != ready ] || failure=("${names[number]}: ${statuses[number]}")
+  die 'cannot be deleted:' "${failure[@]}"
 }

@@ -313,6 +313,8 @@ mod tests {
                 tools: Vec::new(),
                 identity: Vec::new(),
                 resources: Vec::new(),
+                known_errors: &[],
+                update_state: None,
                 credentials: Credentials::Context("ml".to_owned()),
                 files: Vec::new(),
             },

@@ -9,6 +9,10 @@ pub struct Provisioning {
     pub tools: Vec<&'static str>,
     /// Checks that must pass before a script does anything else.
     pub identity: Vec<IdentityCheck>,
+    /// Errors of the cloud's tools that the scripts recognize.
+    pub known_errors: &'static [KnownError],
+    /// The state of an update that a command started and [`Argument::UpdateId`] names, if the cloud has such updates.
+    pub update_state: Option<&'static StateKind>,
     /// The desired resources, in order of creation.
     pub resources: Vec<Resource>,
     /// How `verify.sh` and `install.sh` access the cluster.
@@ -61,6 +65,30 @@ pub struct IdentityCheck {
     pub mismatch_message: String,
 }
 
+/// An error of a cloud's tool that the scripts recognize.
+#[derive(Debug)]
+pub struct KnownError {
+    /// An extended regular expression, matched against each line of standard error without regard to case.
+    pub pattern: &'static str,
+    /// How the scripts respond.
+    pub response: ErrorResponse,
+    /// For `Retry` and `Await`, what happened; for `Explain`, what the user must do.
+    pub message: &'static str,
+    /// The source of the pattern: repository, path and revision, or URL and date.
+    pub source: &'static str,
+}
+
+/// How scripts respond to a known error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ErrorResponse {
+    /// The command had no effect and succeeds later: the script repeats it with growing pauses.
+    Retry,
+    /// The cloud completes the operation although the tool does not wait for it: the script waits for the resource.
+    Await,
+    /// The script stops with the message.
+    Explain,
+}
+
 /// How scripts access the cluster.
 #[derive(Clone, Debug)]
 pub enum Credentials {
@@ -87,6 +115,9 @@ pub enum Argument {
     ObservedList(String),
     /// The path of a file in `cloud/`, independent of the working directory.
     CloudFile(String),
+    /// The id of the update that the previous command started. The script repeats a command with this word until the
+    /// update ends, and stops if it fails.
+    UpdateId,
 }
 
 impl Command {
@@ -126,6 +157,54 @@ pub struct ResourceKind {
     pub fields: &'static [FieldKind],
     /// jq definitions for all programs on such a resource, with the same `$want`; empty if there are none.
     pub definitions: &'static str,
+    /// How the scripts read its state; `None` if it is ready as soon as it exists.
+    pub state: Option<&'static StateKind>,
+}
+
+/// The state of a kind of resource or of an update.
+#[derive(Debug)]
+pub struct StateKind {
+    /// The jq program that reads it from the observed resource, as `{state, status, messages}`. `status` is the
+    /// cloud's word, such as `CREATE_FAILED`; `messages` are the cloud's explanations. `state` is one of:
+    ///
+    /// - `ready`: the messages are warnings.
+    /// - `progressing`: the script waits.
+    /// - `degraded`: the resource is usable, but the last change failed. The script applies changes, and fails if the
+    ///   resource is degraded afterwards.
+    /// - `failed`: the script stops before any change.
+    /// - `deleting`: the script waits until the resource does not exist.
+    pub read: &'static str,
+    /// The minutes after which a script stops waiting. The operation continues in the cloud.
+    pub timeout_minutes: u32,
+    /// The source of these facts: repository, path and revision, or URL and date.
+    pub source: &'static str,
+}
+
+/// How to recover from a failure of a resource.
+#[derive(Clone, Debug)]
+pub struct Recovery {
+    /// The statuses, in the cloud's words, after which it helps.
+    pub statuses: &'static [&'static str],
+    /// Whether nothing can be lost. The scripts run the commands of such a recovery, and print those of any other.
+    pub is_safe: bool,
+    /// The commands.
+    pub commands: Vec<Command>,
+}
+
+/// Something with which a tool creates a resource, and which may outlive it: the CloudFormation stack of a node group.
+/// It is read only if the resource does not exist.
+#[derive(Clone, Debug)]
+pub struct Remnant {
+    /// Its kind and name, for messages.
+    pub title: String,
+    /// The command that reads it, as JSON on standard output.
+    pub observation: Observation,
+    /// Its state.
+    pub state: &'static StateKind,
+    /// The command that prints why it failed.
+    pub explanation: Command,
+    /// How to recover.
+    pub recovery: Vec<Recovery>,
 }
 
 /// A field of a resource.
@@ -185,6 +264,10 @@ pub struct Resource {
     pub description: String,
     /// The command that reads it, as JSON on standard output.
     pub observation: Observation,
+    /// What may exist if the resource does not.
+    pub remnant: Option<Remnant>,
+    /// How to recover from its failed and degraded states.
+    pub recovery: Vec<Recovery>,
     /// The commands that create it.
     pub create: Vec<Command>,
     /// The resource whose creation also creates it, if there is one.

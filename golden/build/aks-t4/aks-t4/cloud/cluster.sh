@@ -18,15 +18,25 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --query id \
   --output tsv
 
-look_1() {
+read_1() {
   observe 'resource group ml-lab' '\(ResourceGroupNotFound\)' \
     az group show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --name ml-lab \
     --output json
+  state 60 \
+    '(.properties.provisioningState // "Succeeded") as $status | {state: (if $status == "Deleting" then "deleting" else "ready" end), status: $status, messages: []}'
 }
 
-make_1() {
+recovery_1() {
+  :
+}
+
+compare_1() {
+  await_stable
+}
+
+apply_1() {
   if is_missing; then
     begin_creation
     run az group create \
@@ -38,7 +48,7 @@ make_1() {
   fi
 }
 
-look_2() {
+read_2() {
   define "$here"/aks-cluster.jq
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
@@ -46,6 +56,30 @@ look_2() {
     --resource-group ml-lab \
     --name aks-t4 \
     --output json
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
+}
+
+recovery_2() {
+  case $1 in
+    Failed | Canceled)
+      local observed_1
+      observed_1=$(observed null .id)
+      recover az resource update --ids "$observed_1" --output none
+      ;;
+    Stopped)
+      recover az aks start \
+        --subscription 00000000-1111-2222-3333-444444444444 \
+        --resource-group ml-lab \
+        --name aks-t4 \
+        --output none
+      ;;
+    *) ;;
+  esac
+}
+
+compare_2() {
+  await_stable
   field location replaces 'the location of a cluster cannot be changed after creation' \
     '"eastus"' \
     '.location | ascii_downcase | gsub(" "; "")'
@@ -73,7 +107,7 @@ look_2() {
   field tags changes '' '{}' our_tags_spelled their_tags
 }
 
-make_2() {
+apply_2() {
   if is_missing; then
     begin_creation
     run az aks create \

@@ -17,7 +17,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --query id \
   --output tsv
 
-look_1() {
+read_1() {
   define "$here"/aks-node-pool.jq
   observe 'AKS node pool system' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
@@ -26,6 +26,31 @@ look_1() {
     --cluster-name aks-t4 \
     --name system \
     --output json
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
+}
+
+recovery_1() {
+  case $1 in
+    Failed | Canceled)
+      local observed_1
+      observed_1=$(observed null .id)
+      recover az resource update --ids "$observed_1" --output none
+      ;;
+    Stopped)
+      recover az aks nodepool start \
+        --subscription 00000000-1111-2222-3333-444444444444 \
+        --resource-group ml-lab \
+        --cluster-name aks-t4 \
+        --name system \
+        --output none
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
   field 'VM size' replaces 'the VM size of a pool cannot be changed after creation' \
     '"Standard_D4s_v5"' \
     .vmSize
@@ -62,7 +87,7 @@ look_1() {
   field tags changes '' '{}' our_tags_spelled their_tags
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
     if would_come_with 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
       az aks show \

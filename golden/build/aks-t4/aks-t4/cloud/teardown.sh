@@ -51,7 +51,8 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 confirm
 
-look_1() {
+read_1() {
+  define "$here"/aks-node-pool.jq
   observe 'AKS node pool gpunodepool' '\((Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -59,6 +60,27 @@ look_1() {
     --cluster-name aks-t4 \
     --name gpunodepool \
     --output json
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
+}
+
+recovery_1() {
+  case $1 in
+    Failed | Canceled)
+      local observed_1
+      observed_1=$(observed null .id)
+      recover az resource update --ids "$observed_1" --output none
+      ;;
+    Stopped)
+      recover az aks nodepool start \
+        --subscription 00000000-1111-2222-3333-444444444444 \
+        --resource-group ml-lab \
+        --cluster-name aks-t4 \
+        --name gpunodepool \
+        --output none
+      ;;
+    *) ;;
+  esac
 }
 
 delete_1() {
@@ -70,13 +92,34 @@ delete_1() {
     --output none
 }
 
-look_2() {
+read_2() {
+  define "$here"/aks-cluster.jq
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --resource-group ml-lab \
     --name aks-t4 \
     --output json
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
+}
+
+recovery_2() {
+  case $1 in
+    Failed | Canceled)
+      local observed_1
+      observed_1=$(observed null .id)
+      recover az resource update --ids "$observed_1" --output none
+      ;;
+    Stopped)
+      recover az aks start \
+        --subscription 00000000-1111-2222-3333-444444444444 \
+        --resource-group ml-lab \
+        --name aks-t4 \
+        --output none
+      ;;
+    *) ;;
+  esac
 }
 
 delete_2() {

@@ -17,16 +17,35 @@ identity 'AWS account' 123456789012 \
   --query Account \
   --output text
 
-look_1() {
+read_1() {
   observe 'EKS add-on eks-pod-identity-agent' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --addon-name eks-pod-identity-agent \
     --output json
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
-make_1() {
+recovery_1() {
+  case $1 in
+    CREATE_FAILED)
+      recover_safely eksctl create addon \
+        --cluster=eks-training-h100 \
+        --name=eks-pod-identity-agent \
+        --region=us-east-1 \
+        --auto-apply-pod-identity-associations
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
+}
+
+apply_1() {
   if is_missing; then
     begin_creation
     run eksctl create addon \
@@ -38,16 +57,35 @@ make_1() {
   fi
 }
 
-look_2() {
+read_2() {
   observe 'EKS add-on aws-fsx-csi-driver' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --addon-name aws-fsx-csi-driver \
     --output json
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
-make_2() {
+recovery_2() {
+  case $1 in
+    CREATE_FAILED)
+      recover_safely eksctl create addon \
+        --cluster=eks-training-h100 \
+        --name=aws-fsx-csi-driver \
+        --region=us-east-1 \
+        --auto-apply-pod-identity-associations
+      ;;
+    *) ;;
+  esac
+}
+
+compare_2() {
+  await_stable
+}
+
+apply_2() {
   if is_missing; then
     begin_creation
     run eksctl create addon \

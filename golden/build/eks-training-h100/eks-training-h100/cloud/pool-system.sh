@@ -17,7 +17,7 @@ identity 'AWS account' 123456789012 \
   --query Account \
   --output text
 
-look_1() {
+read_1() {
   define "$here"/eks-node-group.jq
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
@@ -25,6 +25,64 @@ look_1() {
     --cluster-name eks-training-h100 \
     --nodegroup-name system \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-eks-training-h100-nodegroup-system' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-system \
+    --output json
+}
+
+explain_1() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-system \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_1() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup \
+        --cluster=eks-training-h100 \
+        --name=system \
+        --region=us-east-1 \
+        --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
   field 'machine type' replaces 'the machine type of an EKS node group is immutable' \
     '"m7i.xlarge"' \
     '.nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // ""'
@@ -77,44 +135,44 @@ look_1() {
     '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
     begin_creation
     run eksctl create nodegroup \
       --config-file "$here"/eksctl.yaml \
       --include=system \
       --install-nvidia-plugin=false
-    run aws eks wait nodegroup-active \
-      --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
     return
   fi
   if differs labels; then
     local observed_1
     observed_1=$(observed '{"gpuc.dev/pool":"system"}' labels_change)
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --labels "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
   if differs taints; then
     local observed_1
     observed_1=$(observed '[]' taints_change)
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --taints "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'Cluster Autoscaler node template'; then
     local observed_1
@@ -148,52 +206,60 @@ make_1() {
       --tag-keys "$observed_3"
   fi
   if differs 'upgrade settings'; then
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --update-config '{"maxUnavailable":1,"updateStrategy":"DEFAULT"}'
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'node repair'; then
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --node-repair-config '{"enabled":false}'
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'number of nodes'; then
     local observed_1
     observed_1=$(observed \
       '{"minSize":2,"maxSize":2}' \
       '.nodegroup.scalingConfig.desiredSize as $now | $want + {desiredSize: ([([$now, $want.minSize] | max), $want.maxSize] | min)}')
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --scaling-config "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'Kubernetes version'; then
-    run aws eks update-nodegroup-version \
+    run_update aws eks update-nodegroup-version \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
       --kubernetes-version 1.34
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name eks-training-h100 \
-      --nodegroup-name system
+      --name eks-training-h100 \
+      --nodegroup-name system \
+      --output json \
+      --update-id "$update"
   fi
 }
 

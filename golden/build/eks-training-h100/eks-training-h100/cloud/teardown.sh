@@ -51,38 +51,199 @@ identity 'AWS account' 123456789012 \
   --output text
 confirm
 
-look_1() {
+read_1() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --nodegroup-name train \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-eks-training-h100-nodegroup-train' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-train \
+    --output json
+}
+
+explain_1() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-train \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_1() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup \
+        --cluster=eks-training-h100 \
+        --name=train \
+        --region=us-east-1 \
+        --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      ;;
+    *) ;;
+  esac
 }
 
 delete_1() {
   run eksctl delete nodegroup --cluster=eks-training-h100 --name=train --region=us-east-1 --wait
 }
 
-look_2() {
+read_2() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --nodegroup-name system \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-eks-training-h100-nodegroup-system' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-system \
+    --output json
+}
+
+explain_2() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-nodegroup-system \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_2() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup \
+        --cluster=eks-training-h100 \
+        --name=system \
+        --region=us-east-1 \
+        --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      ;;
+    *) ;;
+  esac
 }
 
 delete_2() {
   run eksctl delete nodegroup --cluster=eks-training-h100 --name=system --region=us-east-1 --wait
 }
 
-look_3() {
+read_3() {
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster eks-training-h100' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
     --name eks-training-h100 \
     --output json
+  state 60 \
+    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
+  remnant 'CloudFormation stack eksctl-eks-training-h100-cluster' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-cluster \
+    --output json
+}
+
+explain_3() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-eks-training-h100-cluster \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_3() {
+  case $1 in
+    FAILED)
+      recover eksctl delete cluster --name=eks-training-h100 --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-cluster
+      ;;
+    *) ;;
+  esac
 }
 
 delete_3() {

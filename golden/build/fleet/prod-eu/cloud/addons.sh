@@ -18,16 +18,35 @@ identity 'AWS account' 123456789012 \
   --query Account \
   --output text
 
-look_1() {
+read_1() {
   observe 'EKS add-on eks-pod-identity-agent' ResourceNotFoundException \
     aws eks describe-addon \
     --region eu-central-1 \
     --cluster-name prod-eu \
     --addon-name eks-pod-identity-agent \
     --output json
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
-make_1() {
+recovery_1() {
+  case $1 in
+    CREATE_FAILED)
+      recover_safely eksctl create addon \
+        --cluster=prod-eu \
+        --name=eks-pod-identity-agent \
+        --region=eu-central-1 \
+        --auto-apply-pod-identity-associations
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
+}
+
+apply_1() {
   if is_missing; then
     begin_creation
     run eksctl create addon \
@@ -39,15 +58,51 @@ make_1() {
   fi
 }
 
-look_2() {
+read_2() {
   observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
     aws cloudformation describe-stacks \
     --region eu-central-1 \
     --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler \
     --output json
+  state 60 \
+    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
 }
 
-make_2() {
+recovery_2() {
+  case $1 in
+    ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler
+      ;;
+    CREATE_FAILED | ROLLBACK_FAILED | DELETE_FAILED | REVIEW_IN_PROGRESS)
+      recover aws cloudformation update-termination-protection \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler
+      recover aws cloudformation wait stack-delete-complete \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler
+      ;;
+    *) ;;
+  esac
+}
+
+compare_2() {
+  await_stable
+}
+
+apply_2() {
   if is_missing; then
     begin_creation
     run eksctl create podidentityassociation \

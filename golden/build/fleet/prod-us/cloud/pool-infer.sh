@@ -17,7 +17,7 @@ identity 'AWS account' 123456789012 \
   --query Account \
   --output text
 
-look_1() {
+read_1() {
   define "$here"/eks-node-group.jq
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
@@ -25,6 +25,60 @@ look_1() {
     --cluster-name prod-us \
     --nodegroup-name infer \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-prod-us-nodegroup-infer' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-infer \
+    --output json
+}
+
+explain_1() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-infer \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_1() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup --cluster=prod-us --name=infer --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
   field 'machine type' replaces 'the machine type of an EKS node group is immutable' \
     '"g6.2xlarge"' \
     '.nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // ""'
@@ -89,17 +143,13 @@ look_1() {
     '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
     begin_creation
     run eksctl create nodegroup \
       --config-file "$here"/eksctl.yaml \
       --include=infer \
       --install-nvidia-plugin=false
-    run aws eks wait nodegroup-active \
-      --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
     return
   fi
   if differs labels; then
@@ -107,30 +157,34 @@ make_1() {
     observed_1=$(observed \
       '{"gpuc.dev/pool":"infer","k8s.amazonaws.com/accelerator":"l4-24gb"}' \
       labels_change)
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --labels "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
   if differs taints; then
     local observed_1
     observed_1=$(observed \
       '[{"key":"nvidia.com/gpu","value":"present","effect":"NO_SCHEDULE"}]' \
       taints_change)
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --taints "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'Cluster Autoscaler node template'; then
     local observed_1
@@ -191,52 +245,60 @@ make_1() {
       --tag-keys "$observed_3"
   fi
   if differs 'upgrade settings'; then
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --update-config '{"maxUnavailable":1,"updateStrategy":"DEFAULT"}'
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'node repair'; then
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --node-repair-config '{"enabled":false}'
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'number of nodes'; then
     local observed_1
     observed_1=$(observed \
       '{"minSize":2,"maxSize":20}' \
       '.nodegroup.scalingConfig.desiredSize as $now | $want + {desiredSize: ([([$now, $want.minSize] | max), $want.maxSize] | min)}')
-    run aws eks update-nodegroup-config \
+    run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --scaling-config "$observed_1"
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
   if differs 'Kubernetes version'; then
-    run aws eks update-nodegroup-version \
+    run_update aws eks update-nodegroup-version \
       --region us-east-1 \
       --cluster-name prod-us \
       --nodegroup-name infer \
       --kubernetes-version 1.34
-    run aws eks wait nodegroup-active \
+    await_update aws eks describe-update \
       --region us-east-1 \
-      --cluster-name prod-us \
-      --nodegroup-name infer
+      --name prod-us \
+      --nodegroup-name infer \
+      --output json \
+      --update-id "$update"
   fi
 }
 

@@ -51,12 +51,44 @@ identity 'AWS account' 123456789012 \
   --output text
 confirm
 
-look_1() {
+read_1() {
   observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
     --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler \
     --output json
+  state 60 \
+    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
+}
+
+recovery_1() {
+  case $1 in
+    ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler
+      ;;
+    CREATE_FAILED | ROLLBACK_FAILED | DELETE_FAILED | REVIEW_IN_PROGRESS)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-podidentityrole-kube-system-cluster-autoscaler
+      ;;
+    *) ;;
+  esac
 }
 
 delete_1() {
@@ -67,51 +99,253 @@ delete_1() {
     --service-account-name=cluster-autoscaler
 }
 
-look_2() {
+read_2() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name prod-us \
     --nodegroup-name train \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-prod-us-nodegroup-train' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-train \
+    --output json
+}
+
+explain_2() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-train \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_2() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup --cluster=prod-us --name=train --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
+      ;;
+    *) ;;
+  esac
 }
 
 delete_2() {
   run eksctl delete nodegroup --cluster=prod-us --name=train --region=us-east-1 --wait
 }
 
-look_3() {
+read_3() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name prod-us \
     --nodegroup-name infer \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-prod-us-nodegroup-infer' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-infer \
+    --output json
+}
+
+explain_3() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-infer \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_3() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup --cluster=prod-us --name=infer --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      ;;
+    *) ;;
+  esac
 }
 
 delete_3() {
   run eksctl delete nodegroup --cluster=prod-us --name=infer --region=us-east-1 --wait
 }
 
-look_4() {
+read_4() {
+  define "$here"/eks-node-group.jq
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name prod-us \
     --nodegroup-name system \
     --output json
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
+  remnant 'CloudFormation stack eksctl-prod-us-nodegroup-system' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-system \
+    --output json
+}
+
+explain_4() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-nodegroup-system \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_4() {
+  case $1 in
+    CREATE_FAILED | DELETE_FAILED)
+      recover eksctl delete nodegroup --cluster=prod-us --name=system --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
+      ;;
+    *) ;;
+  esac
 }
 
 delete_4() {
   run eksctl delete nodegroup --cluster=prod-us --name=system --region=us-east-1 --wait
 }
 
-look_5() {
+read_5() {
+  define "$here"/eks-cluster.jq
   observe 'EKS cluster prod-us' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
     --name prod-us \
     --output json
+  state 60 \
+    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
+  remnant 'CloudFormation stack eksctl-prod-us-cluster' 60 \
+    '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+      'does not exist' \
+    aws cloudformation describe-stacks \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-cluster \
+    --output json
+}
+
+explain_5() {
+  aws cloudformation describe-stack-events \
+    --region us-east-1 \
+    --stack-name eksctl-prod-us-cluster \
+    --query 'StackEvents[?contains(ResourceStatus, '\''FAILED'\'')].ResourceStatusReason' \
+    --output text
+}
+
+recovery_5() {
+  case $1 in
+    FAILED)
+      recover eksctl delete cluster --name=prod-us --region=us-east-1 --wait
+      ;;
+    remnant:ROLLBACK_COMPLETE)
+      recover_safely aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-cluster \
+        --no-enable-termination-protection
+      recover_safely aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-cluster
+      recover_safely aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-cluster
+      ;;
+    remnant:CREATE_FAILED | remnant:ROLLBACK_FAILED | remnant:DELETE_FAILED | remnant:REVIEW_IN_PROGRESS | remnant:CREATE_COMPLETE | remnant:UPDATE_COMPLETE | remnant:UPDATE_ROLLBACK_COMPLETE)
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-cluster \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack --region us-east-1 --stack-name eksctl-prod-us-cluster
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-cluster
+      ;;
+    *) ;;
+  esac
 }
 
 delete_5() {

@@ -19,13 +19,19 @@ if [ -z "$dry_run" ]; then
   done
 fi
 [ -z "$check_only" ] || exit 0
-failed=
+failed=0
 for script in "${scripts[@]}"; do
   say "== $script"
-  if [ -n "$dry_run" ]; then
-    "$here/$script.sh" "$@" || failed=yes
-  else
-    "$here/$script.sh" "$@"
-  fi
+  status=0
+  "$here/$script.sh" "$@" || status=$?
+  # A script that exits with 3 completed everything except resources that no script creates.
+  case $status in
+    0) ;;
+    3) failed=3 ;;
+    *)
+      [ -n "$dry_run" ] || exit "$status"
+      failed=1
+      ;;
+  esac
 done
-[ -z "$failed" ]
+exit "$failed"

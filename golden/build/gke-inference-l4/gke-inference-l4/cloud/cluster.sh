@@ -15,7 +15,7 @@ identity 'Google Cloud project' acme-ml-prod \
   gcloud projects describe acme-ml-prod \
   '--format=value(projectId)'
 
-look_1() {
+read_1() {
   define "$here"/gke-cluster.jq
   observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
@@ -23,6 +23,24 @@ look_1() {
     --location=us-central1 \
     --quiet \
     --format=json
+  state 90 \
+    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
+}
+
+recovery_1() {
+  case $1 in
+    ERROR)
+      recover gcloud container clusters delete gke-inference-l4 \
+        --project=acme-ml-prod \
+        --location=us-central1 \
+        --quiet
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
   field network replaces 'the network of a cluster cannot be changed after creation' \
     '"default"' \
     '.network // "default" | split("/") | last'
@@ -49,7 +67,7 @@ look_1() {
     their_labels
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
     begin_creation
     run gcloud container clusters create gke-inference-l4 \
@@ -62,6 +80,7 @@ make_1() {
       --addons=GcePersistentDiskCsiDriver,GcsFuseCsiDriver,HorizontalPodAutoscaling,HttpLoadBalancing \
       --labels=cost-center=inference,gpuc-labels=bofdon \
       --enable-ip-alias \
+      --node-labels=gpuc.dev/first-pool=yes \
       --num-nodes=1 \
       --machine-type=e2-medium \
       --disk-size=30GB

@@ -15,7 +15,7 @@ identity 'Google Cloud project' acme-ml-prod \
   gcloud projects describe acme-ml-prod \
   '--format=value(projectId)'
 
-look_1() {
+read_1() {
   define "$here"/gke-node-pool.jq
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
@@ -24,6 +24,25 @@ look_1() {
     --location=us-central1 \
     --quiet \
     --format=json
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
+}
+
+recovery_1() {
+  case $1 in
+    ERROR)
+      recover gcloud container node-pools delete infer \
+        --cluster=gke-inference-l4 \
+        --project=acme-ml-prod \
+        --location=us-central1 \
+        --quiet
+      ;;
+    *) ;;
+  esac
+}
+
+compare_1() {
+  await_stable
   field 'machine type' replaces \
     'the GPUs depend on the machine type, and gcloud changes only one of the two per call' \
     '"g2-standard-8"' \
@@ -75,7 +94,7 @@ look_1() {
     '.autoscaling // {} | if .enabled then if .maxNodeCount then {perZone: true} else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end'
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
     begin_creation
     run gcloud container node-pools create infer \

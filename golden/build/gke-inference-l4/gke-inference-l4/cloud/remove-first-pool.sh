@@ -15,19 +15,24 @@ identity 'Google Cloud project' acme-ml-prod \
   gcloud projects describe acme-ml-prod \
   '--format=value(projectId)'
 
-look_1() {
+read_1() {
   observe 'GKE cluster'\''s first pool default-pool' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \
     --quiet \
     --format=json
-  field 'first pool' changes '' \
-    false \
-    '[.nodePools[]?.name] | index("default-pool") != null and length > 1'
 }
 
-make_1() {
+compare_1() {
+  await_stable
+  field 'first pool' changes '' \
+    false \
+    '(.nodePools // []) | length > 1 and any(.[]; .name == "default-pool" and .config.labels["gpuc.dev/first-pool"] == "yes")' \
+    '[.nodePools[]? | select(.name == "default-pool" and .config.labels["gpuc.dev/first-pool"] != "yes") | .name]'
+}
+
+apply_1() {
   if is_missing; then
     begin_creation
     run gcloud container node-pools delete default-pool \

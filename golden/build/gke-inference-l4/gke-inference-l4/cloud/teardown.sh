@@ -49,7 +49,8 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 confirm
 
-look_1() {
+read_1() {
+  define "$here"/gke-node-pool.jq
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
     --cluster=gke-inference-l4 \
@@ -57,6 +58,21 @@ look_1() {
     --location=us-central1 \
     --quiet \
     --format=json
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
+}
+
+recovery_1() {
+  case $1 in
+    ERROR)
+      recover gcloud container node-pools delete infer \
+        --cluster=gke-inference-l4 \
+        --project=acme-ml-prod \
+        --location=us-central1 \
+        --quiet
+      ;;
+    *) ;;
+  esac
 }
 
 delete_1() {
@@ -67,7 +83,8 @@ delete_1() {
     --quiet
 }
 
-look_2() {
+read_2() {
+  define "$here"/gke-node-pool.jq
   observe 'GKE node pool system' 'code=404, message=Not found: ' \
     gcloud container node-pools describe system \
     --cluster=gke-inference-l4 \
@@ -75,6 +92,21 @@ look_2() {
     --location=us-central1 \
     --quiet \
     --format=json
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
+}
+
+recovery_2() {
+  case $1 in
+    ERROR)
+      recover gcloud container node-pools delete system \
+        --cluster=gke-inference-l4 \
+        --project=acme-ml-prod \
+        --location=us-central1 \
+        --quiet
+      ;;
+    *) ;;
+  esac
 }
 
 delete_2() {
@@ -85,13 +117,28 @@ delete_2() {
     --quiet
 }
 
-look_3() {
+read_3() {
+  define "$here"/gke-cluster.jq
   observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \
     --quiet \
     --format=json
+  state 90 \
+    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
+}
+
+recovery_3() {
+  case $1 in
+    ERROR)
+      recover gcloud container clusters delete gke-inference-l4 \
+        --project=acme-ml-prod \
+        --location=us-central1 \
+        --quiet
+      ;;
+    *) ;;
+  esac
 }
 
 delete_3() {

@@ -15,8 +15,13 @@ identity 'kubeconfig context' dgx-lab \
   kubectl config get-contexts dgx-lab \
   -o name
 
-look_1() {
+read_1() {
   observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
+}
+
+compare_1() {
+  await_stable
+  report_missing
   field labels changes '' \
     '{"gpuc.dev/pool":"cpu"}' \
     '((.metadata.annotations["gpuc.dev/labels"] // "" | split(",")) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | .metadata.labels // {} | with_entries(select(.key | IN($ours[]))) | to_entries | sort_by(.key) | from_entries'
@@ -25,9 +30,10 @@ look_1() {
     '((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | [.spec.taints // [] | .[] | select("\(.key):\(.effect)" | IN($ours[])) | {key, value: (.value // ""), effect}] | sort_by(.key, .effect)'
 }
 
-make_1() {
+apply_1() {
   if is_missing; then
-    die 'node cpu-01: not found: no script creates it'
+    report_absent
+    return
   fi
   if differs labels; then
     local observed_1
@@ -46,8 +52,13 @@ make_1() {
   fi
 }
 
-look_2() {
+read_2() {
   observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
+}
+
+compare_2() {
+  await_stable
+  report_missing
   field labels changes '' \
     '{"gpuc.dev/pool":"cpu"}' \
     '((.metadata.annotations["gpuc.dev/labels"] // "" | split(",")) + ["gpuc.dev/dedicated-to", "gpuc.dev/pool"]) as $ours | .metadata.labels // {} | with_entries(select(.key | IN($ours[]))) | to_entries | sort_by(.key) | from_entries'
@@ -56,9 +67,10 @@ look_2() {
     '((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | [.spec.taints // [] | .[] | select("\(.key):\(.effect)" | IN($ours[])) | {key, value: (.value // ""), effect}] | sort_by(.key, .effect)'
 }
 
-make_2() {
+apply_2() {
   if is_missing; then
-    die 'node cpu-02: not found: no script creates it'
+    report_absent
+    return
   fi
   if differs labels; then
     local observed_1

@@ -49,7 +49,7 @@ identity 'kubeconfig context' dgx-lab \
   -o name
 confirm
 
-look_1() {
+read_1() {
   observe 'node dgx-02' '\(NotFound\)' kubectl --context dgx-lab get node dgx-02 --output json
 }
 
@@ -67,7 +67,7 @@ delete_1() {
   run kubectl --context dgx-lab patch node dgx-02 --type merge --patch "$observed_2"
 }
 
-look_2() {
+read_2() {
   observe 'node dgx-01' '\(NotFound\)' kubectl --context dgx-lab get node dgx-01 --output json
 }
 
@@ -85,7 +85,7 @@ delete_2() {
   run kubectl --context dgx-lab patch node dgx-01 --type merge --patch "$observed_2"
 }
 
-look_3() {
+read_3() {
   observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
 }
 
@@ -103,7 +103,7 @@ delete_3() {
   run kubectl --context dgx-lab patch node cpu-02 --type merge --patch "$observed_2"
 }
 
-look_4() {
+read_4() {
   observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
 }
 

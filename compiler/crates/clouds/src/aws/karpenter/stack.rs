@@ -12,7 +12,7 @@ use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
 use super::super::commands::{Target, aws};
-use super::super::{cluster_name, section};
+use super::super::{cluster_name, section, state};
 use super::policy::controller_policy;
 use super::{
     RESOURCE_PREFIX, install_span, instance_profile_name, provisioned_pools, queue_name, sha256_hex,
@@ -29,6 +29,7 @@ pub(in super::super) static STACK: ResourceKind = ResourceKind {
     name: "CloudFormation stack",
     fields: &[TEMPLATE],
     definitions: "",
+    state: Some(&state::STACK),
 };
 
 /// The machines that Karpenter created. gpuc's scripts only delete them, before they delete the cluster.
@@ -36,6 +37,7 @@ pub(in super::super) static KARPENTER_NODES: ResourceKind = ResourceKind {
     name: "Karpenter nodes",
     fields: &[],
     definitions: "",
+    state: None,
 };
 
 const TEMPLATE: FieldKind = FieldKind {
@@ -102,13 +104,11 @@ fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Res
             "Creates and updates the AWS resources of Karpenter in EKS cluster {}.",
             target.cluster
         ),
-        observation: Observation {
-            command: stack_command(&["cloudformation", "describe-stacks"])
-                .with_arguments(["--output", "json"]),
-            absent_pattern: "does not exist",
-        },
+        observation: state::observe_stack(&name, &target.region),
         create: vec![deploy.clone()],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: state::stack_recovery(&name, &target.region),
         created_with: None,
         fields: vec![Field {
             kind: &TEMPLATE,
@@ -169,6 +169,8 @@ fn karpenter_nodes(checked: &Checked<'_>, target: &Target, origin: Origin) -> Op
         },
         create: Vec::new(),
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: Vec::new(),
         delete: vec![

@@ -24,7 +24,7 @@ pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
         let update = target
             .group_command("update-nodegroup-version", name)
             .with_arguments(["--kubernetes-version", &desired]);
-        let update = vec![update, target.wait_for_group(name)];
+        let update = vec![update, target.await_group_update(name)];
         fields.push(field(&VERSION, json!(desired), update, origin));
     } else {
         fields.push(field(&IMAGE_VERSION, json!(desired), Vec::new(), origin));

@@ -2,6 +2,8 @@
 
 use gpuc_model::plan::{Change, FieldKind, ResourceKind};
 
+use super::super::state;
+
 /// A managed node group.
 pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     name: "EKS node group",
@@ -27,6 +29,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
         VERSION,
     ],
     definitions: include_str!("../node_group.jq"),
+    state: Some(&state::NODE_GROUP),
 };
 
 const EKS_API: &str = "botocore 1.43.11, eks UpdateNodegroupConfig and UpdateNodegroupVersion; aws-cli 1.45.11 refuses the flag, tried 2026-11-21";

@@ -12,6 +12,7 @@ use gpuc_syntax::node::Origin;
 use super::commands::Target;
 use super::eksctl;
 use super::node_group::NodeGroup;
+use super::state;
 use fields::fields;
 pub(super) use kinds::NODE_GROUP;
 
@@ -46,6 +47,8 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
         },
         create: create_commands(&group, &target),
         manual_delete: Vec::new(),
+        remnant: Some(state::eksctl_stack(&target, &format!("nodegroup-{name}"))),
+        recovery: state::node_group_recovery(&delete),
         created_with: None,
         fields: fields(&group, &target),
         delete: vec![delete],
@@ -55,7 +58,7 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
 
 fn create_commands(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {
     let name = &group.pool.name.value;
-    let mut commands = vec![eksctl_command(group), target.wait_for_group(name)];
+    let mut commands = vec![eksctl_command(group)];
     if group.pool.is_reserved() {
         let config = Argument::Text(group.update_config().to_string());
         commands.extend(target.update_group(name, "--update-config", config));
@@ -96,7 +99,10 @@ mod tests {
     fn only_pool(pool: &str) -> Resource {
         let mut resources = provision(pool).resources;
         assert!(resources.len() > 1, "the cluster and the pool");
-        resources.remove(1)
+        let index = resources
+            .iter()
+            .position(|it| it.kind.name == NODE_GROUP.name);
+        resources.remove(index.expect("a node group"))
     }
 
     #[test]
@@ -106,8 +112,7 @@ mod tests {
         assert_eq!(
             create,
             [
-                "eksctl create nodegroup --config-file ./eksctl.yaml --include=gpu --install-nvidia-plugin=false",
-                "aws eks wait nodegroup-active --region us-east-1 --cluster-name demo --nodegroup-name gpu",
+                "eksctl create nodegroup --config-file ./eksctl.yaml --include=gpu --install-nvidia-plugin=false"
             ]
         );
         assert_eq!(
@@ -194,7 +199,7 @@ mod tests {
             json!({"maxUnavailable": 1, "updateStrategy": "MINIMAL"})
         );
         assert_eq!(
-            create[2],
+            create[1],
             "aws eks update-nodegroup-config --region us-east-1 --cluster-name demo --nodegroup-name gpu \
              --update-config {\"maxUnavailable\":1,\"updateStrategy\":\"MINIMAL\"}"
         );
@@ -203,7 +208,7 @@ mod tests {
             desired,
             json!({"maxUnavailable": 1, "updateStrategy": "DEFAULT"})
         );
-        assert_eq!(create.len(), 2);
+        assert_eq!(create.len(), 1);
     }
 
     #[test]

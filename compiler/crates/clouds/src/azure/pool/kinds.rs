@@ -2,6 +2,8 @@
 
 use gpuc_model::plan::{Change, FieldKind, ResourceKind};
 
+use super::super::state;
+
 /// A node pool of AKS.
 pub(in super::super) static POOL: ResourceKind = ResourceKind {
     name: "AKS node pool",
@@ -31,6 +33,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         MAX_UNAVAILABLE,
     ],
     definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
+    state: Some(&state::MANAGED),
 };
 
 const DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe";

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 
 pub(super) use kinds::POOL;
 
-use super::{az_command, cluster, cluster_name};
+use super::{az_command, cluster, cluster_name, state};
 
 /// A node pool.
 pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
@@ -30,6 +30,12 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
         },
         create: vec![settings.add_command()],
         manual_delete: vec![settings.delete_command()],
+        remnant: None,
+        recovery: state::recovery(
+            settings
+                .command("start")
+                .with_arguments(["--output", "none"]),
+        ),
         created_with: settings.comes_with(),
         fields: settings.fields(),
         delete: settings.delete_commands(),
@@ -156,6 +162,7 @@ mod tests {
                 format!("$({jq})")
             }
             Argument::CloudFile(file) => file.clone(),
+            Argument::UpdateId => unreachable!("az waits for its updates"),
         };
         let words: Vec<_> = command.0.iter().map(word).collect();
         words.join(" ").replace(

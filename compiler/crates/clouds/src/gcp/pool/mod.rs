@@ -12,12 +12,14 @@ use gpuc_syntax::node::{DerivationReason, Origin};
 
 use super::location::Target;
 use super::setting::Setting;
+use super::state;
 
 /// A GKE node pool.
 pub(super) static POOL: ResourceKind = ResourceKind {
     name: "GKE node pool",
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("../labels.jq"), include_str!("sets.jq")),
+    state: Some(&state::POOL),
 };
 
 /// The resource for a pool.
@@ -48,6 +50,8 @@ pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, target: Target<'_>) ->
         },
         create: vec![create],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: state::recovery(&target.pool_command("delete", &pool.name)),
         created_with: None,
         fields: settings.into_iter().map(|setting| setting.field).collect(),
         delete: vec![target.pool_command("delete", &pool.name)],

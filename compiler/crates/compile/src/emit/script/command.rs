@@ -20,6 +20,7 @@ pub(super) fn quoted_groups(command: &Command, observed: &[String]) -> Vec<Vec<S
                 format!("\"${}\"", next_variable(&mut observed))
             }
             Argument::ObservedList(_) => format!("\"${{{}[@]}}\"", next_variable(&mut observed)),
+            Argument::UpdateId => "\"$update\"".to_owned(),
         };
         match groups.last_mut().filter(|_| !is_flag) {
             Some(group) => group.push(quoted),
@@ -40,8 +41,13 @@ pub(super) fn observed_arguments(command: &Command) -> impl Iterator<Item = (&Ar
         Argument::Observed(program)
         | Argument::ObservedOptional(program)
         | Argument::ObservedList(program) => Some((word, program.as_str())),
-        Argument::Text(_) | Argument::CloudFile(_) => None,
+        Argument::Text(_) | Argument::CloudFile(_) | Argument::UpdateId => None,
     })
+}
+
+/// Whether the command reads the update that the previous command started.
+pub(super) fn awaits_update(command: &Command) -> bool {
+    command.0.contains(&Argument::UpdateId)
 }
 
 /// A jq program as a quoted word, on one line for legibility. Line breaks are kept if a `#` may begin a comment.

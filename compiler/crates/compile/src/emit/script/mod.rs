@@ -17,14 +17,15 @@ mod verify;
 use std::collections::BTreeMap;
 
 use gpuc_model::plan::{
-    Command, Contents, Delivery, File, IdentityCheck, Plan, Provisioning, ResourceKind,
+    Command, Contents, Delivery, ErrorResponse, File, IdentityCheck, Plan, Provisioning,
+    ResourceKind,
 };
 use gpuc_syntax::shell::{is_invisible, quote};
 use gpuc_syntax::tree::Tree;
 
 use super::header::Header;
 use super::{name, yaml_file};
-use command::{format_command, quoted_groups};
+use command::{format_command, quoted_groups, quoted_program};
 pub use segments::{Operation, Segment, Segments};
 
 /// The shell library that every script sources.
@@ -35,7 +36,11 @@ pub(super) fn emit(plan: &Plan, header: &Header, tree: &mut Tree) {
     for (path, segments) in scripts(plan, header) {
         tree.add_script(path, segments.text());
     }
-    tree.add(LIBRARY_FILE, format!("{}{LIBRARY}", header.as_comment()));
+    let errors = error_calls(&plan.provisioning);
+    tree.add(
+        LIBRARY_FILE,
+        format!("{}{LIBRARY}{errors}", header.as_comment()),
+    );
     for (path, kind) in definitions(plan) {
         let text = format!("{}{}", header.as_comment(), kind.definitions);
         tree.add(path, text);
@@ -216,6 +221,32 @@ fn tools_call<'t>(tools: impl Iterator<Item = &'t str>) -> String {
         }
     }
     all.join(" ") + "\n"
+}
+
+/// The calls that define the known errors of the cloud's tools, and the program that reads the state of an update.
+fn error_calls(provisioning: &Provisioning) -> String {
+    let mut text = String::new();
+    if !provisioning.known_errors.is_empty() {
+        text += "\n# Errors of the cloud's tools.\n";
+    }
+    for error in provisioning.known_errors {
+        let response = match error.response {
+            ErrorResponse::Retry => "retry",
+            ErrorResponse::Await => "await",
+            ErrorResponse::Explain => "explain",
+        };
+        let words = ["known_error", response].map(str::to_owned);
+        let groups = [
+            words.to_vec(),
+            vec![quote(error.pattern)],
+            vec![quote(error.message)],
+        ];
+        text += &format_command(0, &groups);
+    }
+    if let Some(state) = provisioning.update_state {
+        text += &format!("update_program={}\n", quoted_program(state.read));
+    }
+    text
 }
 
 /// The calls that check for the right account.

@@ -1,12 +1,15 @@
 //! The scripts that create and update resources: one for each distinct `script` of the resources.
 
 use gpuc_model::plan::{
-    Argument, Change, Command, CreatedWith, Field, Provisioning, Resource, ResourceKind,
+    Argument, Change, Command, CreatedWith, Field, Observation, Provisioning, Resource,
+    ResourceKind,
 };
 use gpuc_syntax::shell::quote;
 use serde_json::Value;
 
-use super::command::{format_command, observed_arguments, quoted_groups, quoted_program};
+use super::command::{
+    awaits_update, format_command, observed_arguments, quoted_groups, quoted_program,
+};
 use super::segments::{Operation, Segment, Segments};
 use super::{flags_call, one_line, preconditions, script_head};
 use crate::emit::header::Header;
@@ -51,14 +54,23 @@ fn resource_script<'p>(
     segments.extend(preconditions(provisioning));
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
-        let looks = Segment::Resource(resource, Operation::Read);
-        segments.push(looks, format!("\nlook_{number}() {{\n"));
-        segments.extend(read_segments(resource));
-        segments.push(looks, "}\n");
-        let makes = Segment::Resource(resource, Operation::Create);
-        segments.push(makes, format!("\nmake_{number}() {{\n"));
+        segments.extend(state_functions(resource, number));
+        let compares = Segment::Resource(resource, Operation::Read);
+        segments.push(
+            compares,
+            format!("\ncompare_{number}() {{\n  await_stable\n"),
+        );
+        if resource.create.is_empty() {
+            segments.push(compares, "  report_missing\n");
+        }
+        for field in &resource.fields {
+            segments.push(Segment::Field(resource, field), compare_field(field));
+        }
+        segments.push(compares, "}\n");
+        let applies = Segment::Resource(resource, Operation::Create);
+        segments.push(applies, format!("\napply_{number}() {{\n"));
         segments.extend(create_segments(resource));
-        segments.push(makes, "}\n");
+        segments.push(applies, "}\n");
     }
     let run = format!("\ncarry_out {}\n", resources.len());
     segments.push(Segment::Boilerplate(APPLY_PURPOSE), run);
@@ -76,31 +88,81 @@ pub(super) fn title(resource: &Resource) -> String {
     one_line(&format!("{} {}", resource.kind.name, resource.name))
 }
 
-/// The call that reads a resource.
-pub(super) fn observation_call(resource: &Resource) -> String {
-    let words = [
-        "observe".to_owned(),
-        quote(&title(resource)),
-        quote(resource.observation.absent_pattern),
-    ];
-    let mut groups = vec![words.to_vec()];
-    groups.extend(quoted_groups(&resource.observation.command, &[]));
-    format_command(2, &groups)
-}
-
-fn read_segments(resource: &Resource) -> Segments<'_> {
-    let mut text = String::new();
+/// The functions that read a resource with its state, explain a failure, and recover from it.
+pub(super) fn state_functions(resource: &Resource, number: usize) -> Segments<'_> {
+    let mut text = format!("\nread_{number}() {{\n");
     if let Some((file, _)) = definitions(resource.kind) {
         let path = format!("\"$here\"/{}", quote(&file));
         text += &format_command(2, &[vec!["define".to_owned(), path]]);
     }
-    text += &observation_call(resource);
+    let observe = ["observe".to_owned(), quote(&title(resource))];
+    text += &observation_call(&[observe.to_vec()], &resource.observation);
+    if let Some(state) = resource.kind.state {
+        let words = ["state".to_owned(), state.timeout_minutes.to_string()];
+        text += &format_command(2, &[words.to_vec(), vec![quoted_program(state.read)]]);
+    }
+    if let Some(remnant) = &resource.remnant {
+        let minutes = remnant.state.timeout_minutes.to_string();
+        let words = [
+            "remnant".to_owned(),
+            quote(&one_line(&remnant.title)),
+            minutes,
+        ];
+        let groups = [words.to_vec(), vec![quoted_program(remnant.state.read)]];
+        text += &observation_call(&groups, &remnant.observation);
+    }
+    text += "}\n";
+    if let Some(remnant) = &resource.remnant {
+        let explain = format_command(2, &quoted_groups(&remnant.explanation, &[]));
+        text += &format!("\nexplain_{number}() {{\n{explain}}}\n");
+    }
+    if resource.kind.state.is_some() || resource.remnant.is_some() {
+        text += &recovery_function(resource, number);
+    }
     let mut segments = Segments::default();
     segments.push(Segment::Resource(resource, Operation::Read), text);
-    for field in &resource.fields {
-        segments.push(Segment::Field(resource, field), compare_field(field));
-    }
     segments
+}
+
+/// The function with the recoveries of a resource, by status. A status of what remains of a resource has a prefix.
+fn recovery_function(resource: &Resource, number: usize) -> String {
+    let own = resource.recovery.iter().map(|recovery| ("", recovery));
+    let remnant = resource
+        .remnant
+        .iter()
+        .flat_map(|remnant| &remnant.recovery);
+    let all: Vec<_> = own
+        .chain(remnant.map(|recovery| ("remnant:", recovery)))
+        .collect();
+    if all.is_empty() {
+        return format!("\nrecovery_{number}() {{\n  :\n}}\n");
+    }
+    let mut text = format!("\nrecovery_{number}() {{\n  case $1 in\n");
+    for (prefix, recovery) in all {
+        let patterns = recovery
+            .statuses
+            .iter()
+            .map(|status| format!("{prefix}{status}"));
+        text += &format!("    {})\n", patterns.collect::<Vec<_>>().join(" | "));
+        let verb = if recovery.is_safe {
+            "recover_safely"
+        } else {
+            "recover"
+        };
+        text += &commands_with_verb(6, verb, &recovery.commands, &Value::Null);
+        text += "      ;;\n";
+    }
+    text + "    *) ;;\n  esac\n}\n"
+}
+
+/// The call that reads something: these words, the pattern of the error if it does not exist, and the command.
+fn observation_call(groups: &[Vec<String>], observation: &Observation) -> String {
+    let mut groups = groups.to_vec();
+    if let Some(last) = groups.last_mut() {
+        last.push(quote(observation.absent_pattern));
+    }
+    groups.extend(quoted_groups(&observation.command, &[]));
+    format_command(2, &groups)
 }
 
 /// The name and the contents of the file with the jq definitions of a kind of resource.
@@ -142,8 +204,7 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
         text += &created_with_call(with);
     }
     if resource.create.is_empty() {
-        let message = format!("{}: not found: no script creates it", title(resource));
-        text += &format!("    die {}\n", quote(&message));
+        text += "    report_absent\n    return\n";
     } else {
         text += "    begin_creation\n";
         text += &change_commands(4, &resource.create, &Value::Null);
@@ -206,12 +267,23 @@ fn is_mutable(field: &Field) -> bool {
 /// Commands that change something. Values from the observed resource are assigned to variables first: a command
 /// substitution that fails inside an argument does not end the script.
 pub(super) fn change_commands(indent: usize, commands: &[Command], desired: &Value) -> String {
+    commands_with_verb(indent, "run", commands, desired)
+}
+
+/// Like [`change_commands`], with another function than `run`. A command whose update is awaited is run by
+/// `run_update`.
+fn commands_with_verb(indent: usize, verb: &str, commands: &[Command], desired: &Value) -> String {
     let margin = " ".repeat(indent);
     let mut text = String::new();
     let mut count = 0;
-    for command in commands {
+    for (index, command) in commands.iter().enumerate() {
         let mut names = Vec::new();
-        let mut start = vec!["run".to_owned()];
+        let verb = match commands.get(index + 1) {
+            _ if awaits_update(command) => "await_update",
+            Some(next) if awaits_update(next) => "run_update",
+            _ => verb,
+        };
+        let mut start = vec![verb.to_owned()];
         for (word, source) in observed_arguments(command) {
             count += 1;
             let name = format!("observed_{count}");

@@ -4,7 +4,7 @@ use gpuc_model::plan::{Plan, Resource};
 use gpuc_syntax::shell::quote;
 use serde_json::Value;
 
-use super::resource::{change_commands, observation_call};
+use super::resource::{change_commands, state_functions};
 use super::segments::{Operation, Segment, Segments};
 use super::{preconditions, script_head};
 use crate::emit::header::Header;
@@ -56,8 +56,7 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
         .collect();
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
-        let look = format!("\nlook_{number}() {{\n{}}}\n", observation_call(resource));
-        segments.push(Segment::Resource(resource, Operation::Read), look);
+        segments.extend(state_functions(resource, number));
         let delete = change_commands(2, &resource.delete, &Value::Null);
         let delete = format!("\ndelete_{number}() {{\n{delete}}}\n");
         segments.push(Segment::Resource(resource, Operation::Delete), delete);

@@ -17,6 +17,7 @@ static CLUSTER: ResourceKind = ResourceKind {
         source: "the test",
     }],
     definitions: "",
+    state: None,
 };
 
 /// Runs the script on a cluster with this version, and returns the outcome and the resulting version.

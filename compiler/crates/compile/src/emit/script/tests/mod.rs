@@ -76,6 +76,7 @@ static POOL: ResourceKind = ResourceKind {
     name: "pool",
     fields: &[SIZE, LABELS, IMAGE],
     definitions: "# The name of a pool.\ndef b: {b: \"?\"};\n",
+    state: None,
 };
 
 /// A text that breaks out of incorrect quotes and comments.
@@ -108,6 +109,8 @@ fn pool(name: &str, script: &str) -> Resource {
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
         manual_delete: Vec::new(),
+        remnant: None,
+        recovery: Vec::new(),
         created_with: None,
         fields: vec![
             field(&POOL.fields[0], json!("big"), Vec::new()),
@@ -146,6 +149,8 @@ fn plan(resources: Vec<Resource>) -> Plan {
             tools: vec!["cloud"],
             identity: vec![identity],
             resources,
+            known_errors: &[],
+            update_state: None,
             credentials: Credentials::Fetch(Command::new(["cloud", "context", "ml"])),
             files: vec![script, yaml],
         },
@@ -466,10 +471,10 @@ fn missing_resource_without_create_command_fails() {
     host.create = Vec::new();
     let world = World::new(&plan(vec![host]), &json!({}));
     let run = world.run("pools.sh", &[]);
-    assert_eq!(run.code, 1);
+    assert_eq!(run.code, 3);
     assert!(
         run.stderr
-            .contains("pool one: not found: no script creates it"),
+            .contains("error: not found, and no script creates them: pool one"),
         "{}",
         run.stderr
     );

@@ -1,0 +1,108 @@
+//! The states and failures of EKS.
+
+use serde_json::json;
+
+use super::aws::KARPENTER;
+use super::environment::RunOptions;
+use super::lifecycle::Case;
+use super::states::{self, Failure};
+
+/// A cluster with a private endpoint and two pools.
+static SMALL: Case = Case {
+    config: include_str!("aws-small.yaml"),
+    ..KARPENTER
+};
+
+/// The failures of EKS, eksctl and CloudFormation.
+const FAILURES: &[Failure] = &[
+    Failure::new("eksctl", "create cluster", "rollback", "ROLLBACK_COMPLETE"),
+    Failure::new("eksctl", "create cluster", "timeout", "CREATING"),
+    Failure::new(
+        "eksctl",
+        "create cluster",
+        "no_addons",
+        "eksctl create cluster",
+    ),
+    Failure::new("eksctl", "create cluster", "expired", "aws sso login"),
+    Failure::new("eksctl", "create cluster", "throttled", ""),
+    Failure::new(
+        "eksctl",
+        "--include=train",
+        "rollback",
+        "InsufficientInstanceCapacity",
+    ),
+    Failure::new(
+        "eksctl",
+        "--include=train",
+        "create_failed",
+        "NodeCreationFailure",
+    ),
+    Failure::new("eksctl", "--include=system", "timeout", "CREATING"),
+    Failure::new("eksctl", "--include=system", "expired", "aws sso login"),
+    Failure::new("eksctl", "--include=system", "throttled", ""),
+    Failure::new("eksctl", "create addon", "throttled", ""),
+    Failure::new("aws", "describe-nodegroup", "throttled", ""),
+    Failure::new("aws", "sts get-caller-identity", "expired", "aws sso login"),
+];
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn failures_are_recovered() {
+    states::assert_failures_are_recovered(&SMALL, FAILURES);
+    let stack = Failure::new(
+        "aws",
+        "cloudformation deploy",
+        "rollback",
+        "ROLLBACK_COMPLETE",
+    );
+    states::assert_failures_are_recovered(&KARPENTER, &[stack]);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn killed_scripts_can_be_rerun() {
+    states::assert_kills_are_survived(&SMALL);
+    states::assert_kills_are_survived(&KARPENTER);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn states_are_read() {
+    for status in ["CREATE_FAILED", "DEGRADED", "DELETE_FAILED"] {
+        states::assert_failed_state_stops(&SMALL, "eks.nodegroups.train", "status", status);
+    }
+    states::assert_failed_state_stops(&SMALL, "eks.clusters.small", "status", "FAILED");
+    for status in ["CREATING", "UPDATING", "DELETING"] {
+        states::assert_timeout_is_reported(&SMALL, "eks.nodegroups.train", "status", status);
+        states::assert_timeout_is_reported(&SMALL, "eks.clusters.small", "status", status);
+    }
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn failed_update_is_reported() {
+    let environment = SMALL.environment_after_first_run();
+    let mut state = environment.state();
+    let undisturbed = state.clone();
+    state["eks"]["nodegroups"]["train"]["labels"]["gpuc.dev/pool"] = json!("other");
+    state["behavior"] = json!({"delay": 2, "fail": [
+        {"tool": "aws", "match": "update-nodegroup-config", "how": "update_failed"},
+    ]});
+    environment.set_state(&state);
+    let options = RunOptions {
+        environment: &[("GPUC_POLL_SECONDS", "0")],
+        ..RunOptions::default()
+    };
+    let run = environment.run_with("apply.sh", &[], &options);
+    assert!(run.code != 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("Failed") && run.stderr.contains("PodEvictionFailure"),
+        "{}",
+        run.stderr
+    );
+    let run = environment.run_with("apply.sh", &[], &options);
+    run.expect_success();
+    let mut state = environment.state();
+    state.as_object_mut().unwrap().remove("behavior");
+    assert_eq!(state, undisturbed);
+}

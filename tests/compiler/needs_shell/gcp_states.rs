@@ -1,0 +1,105 @@
+//! The states and failures of GKE.
+
+use super::environment::RunOptions;
+use super::gcp::RICH;
+use super::lifecycle::Case;
+use super::states::{self, Failure};
+
+/// A cluster with two pools.
+static SMALL: Case = Case {
+    config: include_str!("gcp-small.yaml"),
+    ..RICH
+};
+
+/// The failures of GKE.
+const FAILURES: &[Failure] = &[
+    Failure::new("gcloud", "clusters create", "stockout", "GCE_STOCKOUT"),
+    Failure::new("gcloud", "clusters create", "still_running", ""),
+    Failure::new("gcloud", "clusters create", "busy", ""),
+    Failure::new("gcloud", "clusters create", "throttled", ""),
+    Failure::new("gcloud", "clusters create", "expired", "gcloud auth login"),
+    Failure::new(
+        "gcloud",
+        "node-pools create train",
+        "stockout",
+        "GCE_STOCKOUT",
+    ),
+    Failure::new("gcloud", "node-pools create train", "still_running", ""),
+    Failure::new("gcloud", "node-pools create system", "busy", ""),
+    Failure::new("gcloud", "node-pools create system", "throttled", ""),
+    Failure::new("gcloud", "node-pools create system", "quota", "quota"),
+    Failure::new("gcloud", "node-pools delete default-pool", "busy", ""),
+    Failure::new("gcloud", "node-pools describe train", "throttled", ""),
+    Failure::new(
+        "gcloud",
+        "projects describe",
+        "expired",
+        "gcloud auth login",
+    ),
+];
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn failures_are_recovered() {
+    states::assert_failures_are_recovered(&SMALL, FAILURES);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn killed_scripts_can_be_rerun() {
+    states::assert_kills_are_survived(&SMALL);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn states_are_read() {
+    states::assert_failed_state_stops(&SMALL, "gke.pools.train", "status", "ERROR");
+    states::assert_failed_state_stops(&SMALL, "gke.clusters.small", "status", "ERROR");
+    for path in ["gke.pools.train", "gke.clusters.small"] {
+        for status in ["PROVISIONING", "RECONCILING", "STOPPING"] {
+            states::assert_timeout_is_reported(&SMALL, path, "status", status);
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn partly_usable_pool_fails_the_run() {
+    let environment = SMALL.environment_after_first_run();
+    let set = "standin-state set-string gke.pools.train.status RUNNING_WITH_ERROR
+        standin-state set gke.pools.train.conditions \
+        '[{\"code\": \"GCE_STOCKOUT\", \"message\": \"no machines\"}]'";
+    environment
+        .shell(set, &[], &RunOptions::default())
+        .expect_success();
+    let run = environment.run("apply.sh", &[]);
+    assert!(
+        run.code != 0 && run.stderr.contains("GCE_STOCKOUT: no machines"),
+        "{}",
+        run.stderr
+    );
+    run.expect_no_changes();
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn default_pool_of_others_is_kept() {
+    let environment = SMALL.environment_after_first_run();
+    let create = "gcloud container node-pools create default-pool --cluster=small --project=acme-ml-prod \
+        --location=$(standin-state get gke.clusters.small.location | tr -d '\"') --num-nodes=20 --quiet";
+    environment
+        .shell(create, &[], &RunOptions::default())
+        .expect_success();
+    let before = environment.state();
+    let run = environment
+        .run("apply.sh", &[])
+        .expect_success()
+        .expect_no_changes();
+    assert!(
+        run.stderr
+            .contains("not managed by gpuc, kept: default-pool"),
+        "{}",
+        run.stderr
+    );
+    assert_eq!(environment.state(), before);
+}

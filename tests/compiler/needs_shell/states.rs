@@ -1,0 +1,211 @@
+//! Failures of clouds: every script either ends as an undisturbed run does, or stops with the cloud's message and
+//! with commands that lead there.
+//!
+//! The failures are those of `tests/standins/README.md`. The tables below list where they occur.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::environment::{Environment, RunOptions, RunResult};
+use super::lifecycle::Case;
+
+/// A failure of one command.
+pub(crate) struct Failure {
+    /// The program.
+    pub(crate) tool: &'static str,
+    /// A part of its arguments.
+    pub(crate) command: &'static str,
+    /// The kind of failure.
+    pub(crate) how: &'static str,
+    /// What the user reads; empty if the script continues by itself.
+    pub(crate) message: &'static str,
+}
+
+impl Failure {
+    pub(crate) const fn new(
+        tool: &'static str,
+        command: &'static str,
+        how: &'static str,
+        message: &'static str,
+    ) -> Self {
+        Self {
+            tool,
+            command,
+            how,
+            message,
+        }
+    }
+}
+
+/// The calls during which a resource is in progress.
+const DELAY: u32 = 3;
+
+/// The maximum number of runs until the cluster is complete.
+const MAX_RUNS: usize = 5;
+
+/// The line before the commands of a recovery.
+const RECOVERY: &str = "remove the cause, run these commands, then run this script again:";
+
+/// Asserts that the cluster is completed after each failure, when the user follows what the scripts print.
+pub(crate) fn assert_failures_are_recovered(case: &Case, failures: &[Failure]) {
+    let undisturbed = case.environment_after_first_run().state();
+    for failure in failures {
+        let about = format!("{}: {}: {}", failure.tool, failure.command, failure.how);
+        let environment = case.environment();
+        let rule = json!([{"tool": failure.tool, "match": failure.command, "how": failure.how}]);
+        set_behavior(&environment, &json!({"delay": DELAY, "fail": rule}));
+        let mut printed = String::new();
+        let runs = (1..=MAX_RUNS).find(|_| {
+            let run = apply(&environment, &[]);
+            printed += &run.stderr;
+            if run.code != 0 {
+                assert_reason(&run, &about);
+                follow_advice(&environment, &run);
+            }
+            run.code == 0
+        });
+        assert!(environment.failures_occurred(), "{about}: no call matches");
+        assert!(runs.is_some(), "{about}: not completed\n{printed}");
+        if failure.message.is_empty() {
+            assert_eq!(runs, Some(1), "{about}\n{printed}");
+        }
+        assert!(
+            printed.contains(failure.message),
+            "{about}: not reported: {}\n{printed}",
+            failure.message
+        );
+        assert_complete(&environment, &undisturbed, &about);
+    }
+}
+
+/// Asserts that the next run completes the cluster after the script is killed during any of its changes. The cloud
+/// completes what it has begun.
+pub(crate) fn assert_kills_are_survived(case: &Case) {
+    let environment = case.environment();
+    let run = environment.run("apply.sh", &[]).expect_success();
+    let undisturbed = environment.state();
+    let commands: BTreeSet<(String, String)> = run
+        .mutating_calls()
+        .into_iter()
+        .map(|call| (call.words[0].clone(), call.words[1..].join(" ")))
+        .collect();
+    for (tool, words) in commands {
+        // The path of the tree is another one in each environment.
+        let part = words.split(" /").last().unwrap_or(&words);
+        let part = part.split_once("cloud/").map_or(part, |(_, rest)| rest);
+        let about = format!("{tool} {part}");
+        let environment = case.environment();
+        set_behavior(&environment, &json!({"delay": DELAY}));
+        let kill = format!("{tool}:{part}");
+        let run = apply(&environment, &[("GPUC_STANDIN_KILL", &kill)]);
+        assert!(run.code != 0, "{about}: not killed\n{}", run.stderr);
+        let mut printed = String::new();
+        let completed = (1..=MAX_RUNS).any(|_| {
+            let run = apply(&environment, &[]);
+            printed += &run.stderr;
+            if run.code != 0 {
+                assert_reason(&run, &about);
+                follow_advice(&environment, &run);
+            }
+            run.code == 0
+        });
+        assert!(completed, "{about}: not completed\n{printed}");
+        assert_complete(&environment, &undisturbed, &about);
+    }
+}
+
+/// Asserts that a resource in a state that is not final stops `--check` and a dry run from changing anything, and
+/// that a failed one stops every run.
+pub(crate) fn assert_failed_state_stops(case: &Case, path: &str, field: &str, status: &str) {
+    let environment = case.environment_after_first_run();
+    let set = format!("standin-state set-string '{path}.{field}' '{status}'");
+    environment
+        .shell(&set, &[], &RunOptions::default())
+        .expect_success();
+    for arguments in [vec![], vec!["--check"], vec!["--dry-run"]] {
+        let run = environment.run("apply.sh", &arguments);
+        run.expect_refusal(status);
+    }
+}
+
+/// Asserts that a script that stops waiting says how to continue.
+pub(crate) fn assert_timeout_is_reported(case: &Case, path: &str, field: &str, status: &str) {
+    let environment = case.environment_after_first_run();
+    let set = format!("standin-state set-string '{path}.{field}' '{status}'");
+    environment
+        .shell(&set, &[], &RunOptions::default())
+        .expect_success();
+    let run = environment.run("apply.sh", &["--timeout", "0"]);
+    let run = run.expect_refusal(&format!("still {status} after 0 minutes"));
+    assert!(
+        run.stderr.contains("run this script again"),
+        "{}",
+        run.stderr
+    );
+    // Runs that change nothing do not wait.
+    for arguments in [["--check"], ["--dry-run"]] {
+        let run = environment.run("apply.sh", &arguments).expect_success();
+        assert!(run.stderr.contains(status), "{}", run.stderr);
+        run.expect_no_changes();
+    }
+}
+
+fn apply(environment: &Environment, variables: &[(&str, &str)]) -> RunResult {
+    let mut all = vec![("GPUC_POLL_SECONDS", "0")];
+    all.extend(variables);
+    let with = RunOptions {
+        environment: &all,
+        ..RunOptions::default()
+    };
+    environment.run_with("apply.sh", &[], &with)
+}
+
+/// Every script that fails names a reason.
+fn assert_reason(run: &RunResult, about: &str) {
+    let is_explained = run.stderr.contains("error: ") || run.stderr.contains("ERROR: ");
+    assert!(is_explained, "{about}: {}", run.stderr);
+    assert!(
+        !run.stderr.contains("nothing to do\n") || run.stderr.contains("error"),
+        "{about}"
+    );
+}
+
+/// Runs the commands that a script prints for a recovery.
+fn follow_advice(environment: &Environment, run: &RunResult) {
+    let mut lines = run.stderr.lines().map(str::trim_start);
+    let mut commands = Vec::new();
+    while let Some(line) = lines.next() {
+        if line == RECOVERY {
+            let words = ["aws ", "eksctl ", "gcloud ", "az "];
+            let is_command = |line: &&str| words.iter().any(|word| line.starts_with(word));
+            commands.extend(lines.by_ref().take_while(is_command));
+        }
+    }
+    for command in commands {
+        environment
+            .shell(command, &[], &RunOptions::default())
+            .expect_success();
+    }
+}
+
+/// Asserts that nothing is left to do, and that the clouds are as after an undisturbed run.
+fn assert_complete(environment: &Environment, undisturbed: &Value, about: &str) {
+    let run = apply(environment, &[]);
+    assert_eq!(run.code, 0, "{about}\n{}", run.stderr);
+    let run = run.expect_no_changes();
+    assert!(
+        run.stderr.contains("nothing to do"),
+        "{about}\n{}",
+        run.stderr
+    );
+    let mut state = environment.state();
+    state.as_object_mut().unwrap().remove("behavior");
+    assert_eq!(&state, undisturbed, "{about}");
+}
+
+fn set_behavior(environment: &Environment, behavior: &Value) {
+    let mut state = environment.state();
+    state["behavior"] = behavior.clone();
+    environment.set_state(&state);
+}
