@@ -40,7 +40,8 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
         "GKE cluster" => drift_cluster(&mut state["gke"]["clusters"][name], field),
         "GKE node pool" => drift_pool(&mut state["gke"]["pools"][name], field),
         "GKE cluster's first pool" => {
-            let first = json!({"name": name, "_cluster": "rich", "config": {}});
+            let labels = json!({"gpuc.dev/first-pool": "yes"});
+            let first = json!({"name": name, "_cluster": "rich", "config": {"labels": labels}});
             state["gke"]["pools"][name] = first;
             field.kind.name == "first pool"
         }

@@ -1,6 +1,8 @@
 //! The states and failures of GKE.
 
 use super::environment::RunOptions;
+use serde_json::json;
+
 use super::gcp::RICH;
 use super::lifecycle::Case;
 use super::states::{self, Failure};
@@ -102,4 +104,31 @@ fn default_pool_of_others_is_kept() {
         run.stderr
     );
     assert_eq!(environment.state(), before);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn maintenance_window_of_others_is_kept() {
+    let set = |start: &str| {
+        let window = json!({"window": {"recurringWindow": {
+            "recurrence": "FREQ=WEEKLY;BYDAY=SA",
+            "window": {"startTime": start, "endTime": "2026-11-07T08:00:00Z"},
+        }}});
+        let environment = SMALL.environment_after_first_run();
+        let mut state = environment.state();
+        state["gke"]["clusters"]["small"]["maintenancePolicy"] = window;
+        environment.set_state(&state);
+        (
+            environment.run("cluster.sh", &[]).expect_success(),
+            environment,
+        )
+    };
+    let (run, _environment) = set("2026-11-07T02:00:00Z");
+    let run = run.expect_no_changes();
+    let kept = "maintenance window: not managed by gpuc, kept: FREQ=WEEKLY;BYDAY=SA from 2026-11-07T02:00:00Z";
+    assert!(run.stderr.contains(kept), "{}", run.stderr);
+    // A window that gpuc set is removed with its key.
+    let (run, environment) = set("2025-01-11T02:00:00Z");
+    assert_eq!(run.mutating_calls().len(), 1, "{}", run.stderr);
+    assert!(environment.state()["gke"]["clusters"]["small"]["maintenancePolicy"].is_null());
 }

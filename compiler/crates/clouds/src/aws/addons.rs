@@ -242,11 +242,23 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
         manual_delete: Vec::new(),
         remnant: None,
         // eksctl creates an add-on again whose creation failed.
-        recovery: vec![Recovery {
-            statuses: &["CREATE_FAILED"],
-            is_safe: true,
-            commands: vec![create],
-        }],
+        recovery: vec![
+            Recovery {
+                statuses: &["CREATE_FAILED"],
+                is_safe: true,
+                commands: vec![create],
+            },
+            Recovery {
+                statuses: &["UPDATE_FAILED"],
+                is_safe: false,
+                commands: vec![
+                    aws(["eks", "update-addon"], &target.region)
+                        .with_arguments(["--cluster-name", &target.cluster])
+                        .with_arguments(["--addon-name", name])
+                        .with_arguments(["--resolve-conflicts", "PRESERVE"]),
+                ],
+            },
+        ],
         created_with: None,
         fields: Vec::new(),
         delete: Vec::new(),

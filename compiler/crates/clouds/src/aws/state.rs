@@ -169,13 +169,32 @@ pub(super) fn eksctl_stack(target: &Target, suffix: &str) -> Remnant {
     }
 }
 
-/// How to recover from the failed creation or deletion of a node group: its nodes may run pods.
-pub(super) fn node_group_recovery(delete: &Command) -> Vec<Recovery> {
-    vec![Recovery {
-        statuses: &["CREATE_FAILED", "DELETE_FAILED"],
-        is_safe: false,
-        commands: vec![delete.clone()],
-    }]
+/// How to recover from the failed creation or deletion of a node group: its nodes may run pods. eksctl does nothing if
+/// the deletion of the stack failed (eksctl-io/eksctl#5860).
+pub(super) fn node_group_recovery(target: &Target, name: &str, delete: &Command) -> Vec<Recovery> {
+    let stack = format!("eksctl-{}-nodegroup-{name}", target.cluster);
+    let group = |words: &[&str]| {
+        aws(words.iter().copied(), &target.region)
+            .with_arguments(["--cluster-name", &target.cluster])
+            .with_arguments(["--nodegroup-name", name])
+    };
+    let mut commands = vec![
+        group(&["eks", "delete-nodegroup"]),
+        group(&["eks", "wait", "nodegroup-deleted"]),
+    ];
+    commands.extend(delete_stack_commands(&stack, &target.region));
+    vec![
+        Recovery {
+            statuses: &["CREATE_FAILED"],
+            is_safe: false,
+            commands: vec![delete.clone()],
+        },
+        Recovery {
+            statuses: &["DELETE_FAILED"],
+            is_safe: false,
+            commands,
+        },
+    ]
 }
 
 const FACTS: &str = "awscli/topics/return-codes.rst and botocore/exceptions.py; the texts that are not in them are from \

@@ -71,7 +71,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
         ),
         observation: Observation {
             command: az("show").with_arguments(["--output", "json"]),
-            absent_pattern: "\\((Resource(Group)?)?NotFound\\)",
+            absent_pattern: "\\(((Parent)?Resource(Group)?)?NotFound\\)",
         },
         create: vec![set("add")],
         manual_delete: Vec::new(),

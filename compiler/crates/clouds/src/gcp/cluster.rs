@@ -112,14 +112,14 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
     }
 }
 
-/// A cluster with this name in another location does not count as missing: gcloud then prints `Did you mean`, and the
-/// script stops before it creates a second cluster.
+/// A cluster with this name in another location is another cluster. gcloud names it (`Did you mean`) with the same
+/// code.
 fn observe_cluster(target: Target<'_>) -> Observation {
     Observation {
         command: target
             .cluster_command("describe")
             .with_arguments(["--format=json"]),
-        absent_pattern: "No cluster named '",
+        absent_pattern: "code=404",
     }
 }
 

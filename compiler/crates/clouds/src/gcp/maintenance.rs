@@ -14,7 +14,9 @@ pub(super) fn maintenance_setting(create: &GcpCreate, target: Target<'_>) -> Set
         let clear = target
             .cluster_command("update")
             .with_arguments(["--clear-maintenance-window"]);
-        return Setting::new(&kinds::MAINTENANCE, Value::Null, Span::NONE).with_update(clear);
+        return Setting::new(&kinds::MAINTENANCE, Value::Null, Span::NONE)
+            .with_update(clear)
+            .with_external(kinds::OTHER_MAINTENANCE);
     };
     let window = Window::new(maintenance);
     let flags = [
@@ -38,7 +40,8 @@ struct Window {
 }
 
 impl Window {
-    /// The first occurrence is in the week of Monday, January 6, 2025; only its weekday and time matter.
+    /// The first occurrence is in the week of Monday, January 6, 2025. GKE uses only its weekday and time; by the week,
+    /// the scripts recognize the windows that they set.
     fn new(maintenance: &Maintenance) -> Self {
         let mut days: Vec<_> = maintenance.days.iter().map(|day| day.value).collect();
         days.sort_unstable();

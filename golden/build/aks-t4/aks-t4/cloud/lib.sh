@@ -30,10 +30,11 @@ absent=() # resources that no script creates
 created=
 acted=
 stopped=
+changed= # how the messages name a stop after the first change
 
 poll_seconds=${GPUC_POLL_SECONDS:-15}
 timeout_minutes=   # from --timeout
-state_minutes=60   # the timeout of the current kind of resource
+timeouts=()        # by number: the minutes after which a script stops waiting for the resource
 update=            # the id of the update that run_update started
 update_program=    # the jq program that reads the state of an update
 patterns=()        # known errors: a regular expression
@@ -71,7 +72,7 @@ resource_flags() {
   local usage
   usage="$1
 usage: ${0##*/} [--check | --dry-run] [--allow-disruption] [--timeout MINUTES]
-  --check             checks for differences and failed_resources that block the run, and changes nothing
+  --check             checks for differences and failures that block the run, and changes nothing
   --dry-run           prints the commands without running them
   --allow-disruption  allows updates that drain nodes
   --timeout MINUTES   stops waiting for a resource after this time; the default depends on the kind of resource"
@@ -141,7 +142,7 @@ recognize() {
 
 # Prints when to stop waiting, in seconds of this script.
 deadline() {
-  printf '%s\n' $((SECONDS + 60 * ${timeout_minutes:-$state_minutes}))
+  printf '%s\n' $((SECONDS + 60 * ${timeout_minutes:-${timeouts[number]:-60}}))
 }
 
 # pause_until END PAUSE: waits before a command is repeated, unless it is too late.
@@ -200,11 +201,16 @@ run() {
     return 0
   fi
   say "+ $(shown "$@")"
+  changed='stopped before the next change'
   local end pause=$poll_seconds code
   end=$(deadline)
   while :; do
     code=0
-    { "$@" 2>&1 >&3 3>&- | tee "$work/said" >&2; } 3>&1 || code=$?
+    # eksctl prints its log on standard output.
+    case $1 in
+      eksctl) "$@" 2>&1 | tee "$work/said" >&2 || code=$? ;;
+      *) { "$@" 2>&1 >&3 3>&- | tee "$work/said" >&2; } 3>&1 || code=$? ;;
+    esac
     [ "$code" -ne 0 ] || return 0
     recognize
     case $response in
@@ -220,12 +226,12 @@ run() {
   say "error: command failed: $(shown "$@")"
   [ -z "$message" ] || say "  $message"
   explain_failure
-  exit "$code"
+  exit 1
 }
 
 # Prints the timeout.
 minutes() {
-  printf '%s minutes' "${timeout_minutes:-$state_minutes}"
+  printf '%s minutes' "${timeout_minutes:-${timeouts[number]:-60}}"
 }
 
 # run_update COMMAND…: runs a command that starts an update, and keeps its output for await_update.
@@ -249,7 +255,7 @@ await_update() {
     case $state in
       ready) return 0 ;;
       progressing) ;;
-      *) die "${names[number]}: update $update: $status" "${messages[@]+"${messages[@]}"}" \
+      *) die "${names[number]}: update $update: $status" ${messages[@]+"${messages[@]}"} \
         'remove the cause, then run this script again' ;;
     esac
     wait_for "${names[number]}: update $update" "$end"
@@ -323,7 +329,7 @@ read_json() {
 
 # state MINUTES PROGRAM: reads the state of the observed resource with a jq program.
 state() {
-  state_minutes=$1
+  timeouts[number]=$1
   stateful[number]=yes
   [ -z "${missing[number]}" ] || return 0
   read_state "$2" "$work/$number.json"
@@ -334,7 +340,7 @@ state() {
 remnant() {
   [ -n "${missing[number]}" ] || return 0
   local name=$1 program=$3
-  state_minutes=$2
+  [ -n "${timeouts[number]-}" ] || timeouts[number]=$2
   shift 3
   read_json "$name" "$@" || return 0
   read_state "$program" "$work/answer.json"
@@ -359,6 +365,7 @@ recover_safely() {
 # failure.
 await_stable() {
   local end='' last='' what
+  failure=()
   while :; do
     "read_$number"
     what=${remnants[number]:-${names[number]}}
@@ -381,7 +388,7 @@ await_stable() {
       case ${states[number]} in
         recoverable) [ -n "$check_only" ] || say_lines "${failure[@]}" ;;
         failed) failed_resources+=("${failure[@]}") ;;
-        *) ;;
+        *) [ -z "$check_only$dry_run" ] || say_lines "${failure[@]}" ;;
       esac
       ;;
   esac
@@ -401,6 +408,7 @@ describe_failure() {
       [ -z "$line" ] || failure+=("  $line")
     done < <("explain_$number" 2>/dev/null | tr '\t' '\n' | head -n 5)
   fi
+  [ -z "${remnants[number]}" ] || failure+=("  ${names[number]}: not found, although this exists")
   call_recovery
   if [ -n "$is_safe" ]; then
     states[number]=recoverable
@@ -543,7 +551,7 @@ settle() {
 }
 
 stop() {
-  [ -n "$dry_run" ] || die "${0##*/} made no changes: $1" "${@:2}"
+  [ -n "$dry_run" ] || die "${0##*/} ${changed:-made no changes}: $1" "${@:2}"
   local line
   say "${0##*/} would stop: $1"
   for line in "${@:2}"; do
@@ -630,6 +638,8 @@ take_down() {
     if [ "${states[number]}" = recoverable ]; then
       run_recovery
       require_gone
+    elif [ -n "${remnants[number]}" ] && [ "${states[number]}" != failed ]; then
+      : # A dry run has reported that it is in progress.
     elif [ -n "${remnants[number]}" ]; then
       die 'cannot be deleted:' "${failure[@]}"
     elif is_missing; then

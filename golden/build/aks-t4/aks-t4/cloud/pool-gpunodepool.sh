@@ -19,7 +19,7 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
 
 read_1() {
   define "$here"/aks-node-pool.jq
-  observe 'AKS node pool gpunodepool' '\((Resource(Group)?)?NotFound\)' \
+  observe 'AKS node pool gpunodepool' '\(((Parent)?Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --resource-group ml-lab \

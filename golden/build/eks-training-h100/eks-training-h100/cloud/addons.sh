@@ -37,6 +37,13 @@ recovery_1() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name eks-pod-identity-agent \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -76,6 +83,13 @@ recovery_2() {
         --name=aws-fsx-csi-driver \
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name aws-fsx-csi-driver \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac

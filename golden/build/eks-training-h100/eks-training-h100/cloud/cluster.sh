@@ -164,6 +164,13 @@ recovery_2() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name vpc-cni \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -210,6 +217,13 @@ recovery_3() {
         --name=kube-proxy \
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name kube-proxy \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac
@@ -258,6 +272,13 @@ recovery_4() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name coredns \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -304,6 +325,13 @@ recovery_5() {
         --name=metrics-server \
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --addon-name metrics-server \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac

@@ -46,12 +46,32 @@ explain_1() {
 
 recovery_1() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup \
         --cluster=eks-training-h100 \
         --name=train \
         --region=us-east-1 \
         --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name train
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name train
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \

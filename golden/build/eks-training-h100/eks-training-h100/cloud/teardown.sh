@@ -11,9 +11,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cluster=eks-training-h100
 about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME]
-  --dry-run   prints the commands without running them
-  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
+  --dry-run          prints the commands without running them
+  --yes NAME         skips the confirmation; NAME is the name of the cluster
+  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -22,6 +23,10 @@ while [ $# -gt 0 ]; do
       [ $# -gt 1 ] || die '--yes needs the name of the cluster'
       confirmed=$2
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --timeout)
+      minutes_flag "${2-}"
       shift
       ;;
     --help | -h)
@@ -80,12 +85,32 @@ explain_1() {
 
 recovery_1() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup \
         --cluster=eks-training-h100 \
         --name=train \
         --region=us-east-1 \
         --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name train
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name train
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-train
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -148,12 +173,32 @@ explain_2() {
 
 recovery_2() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup \
         --cluster=eks-training-h100 \
         --name=system \
         --region=us-east-1 \
         --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name system
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name eks-training-h100 \
+        --nodegroup-name system
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-eks-training-h100-nodegroup-system
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \

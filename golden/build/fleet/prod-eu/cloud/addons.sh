@@ -38,6 +38,13 @@ recovery_1() {
         --region=eu-central-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --addon-name eks-pod-identity-agent \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }

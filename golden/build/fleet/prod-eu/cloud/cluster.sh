@@ -158,6 +158,13 @@ recovery_2() {
         --region=eu-central-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --addon-name vpc-cni \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -204,6 +211,13 @@ recovery_3() {
         --name=kube-proxy \
         --region=eu-central-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --addon-name kube-proxy \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac
@@ -252,6 +266,13 @@ recovery_4() {
         --region=eu-central-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --addon-name coredns \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -298,6 +319,13 @@ recovery_5() {
         --name=metrics-server \
         --region=eu-central-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --addon-name metrics-server \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac

@@ -46,8 +46,28 @@ explain_1() {
 
 recovery_1() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup --cluster=prod-eu --name=system --region=eu-central-1 --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --nodegroup-name system
+      recover aws eks wait nodegroup-deleted \
+        --region eu-central-1 \
+        --cluster-name prod-eu \
+        --nodegroup-name system
+      recover aws cloudformation update-termination-protection \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region eu-central-1 \
+        --stack-name eksctl-prod-eu-nodegroup-system
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \

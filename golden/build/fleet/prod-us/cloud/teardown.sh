@@ -11,9 +11,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cluster=prod-us
 about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME]
-  --dry-run   prints the commands without running them
-  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
+  --dry-run          prints the commands without running them
+  --yes NAME         skips the confirmation; NAME is the name of the cluster
+  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -22,6 +23,10 @@ while [ $# -gt 0 ]; do
       [ $# -gt 1 ] || die '--yes needs the name of the cluster'
       confirmed=$2
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --timeout)
+      minutes_flag "${2-}"
       shift
       ;;
     --help | -h)
@@ -128,8 +133,28 @@ explain_2() {
 
 recovery_2() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup --cluster=prod-us --name=train --region=us-east-1 --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name train
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name train
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-train
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -192,8 +217,28 @@ explain_3() {
 
 recovery_3() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup --cluster=prod-us --name=infer --region=us-east-1 --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name infer
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name infer
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-infer
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -256,8 +301,28 @@ explain_4() {
 
 recovery_4() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup --cluster=prod-us --name=system --region=us-east-1 --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name system
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name prod-us \
+        --nodegroup-name system
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-prod-us-nodegroup-system
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \

@@ -38,6 +38,13 @@ recovery_1() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name staging \
+        --addon-name eks-pod-identity-agent \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }

@@ -156,6 +156,13 @@ recovery_2() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name staging \
+        --addon-name vpc-cni \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -202,6 +209,13 @@ recovery_3() {
         --name=kube-proxy \
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name staging \
+        --addon-name kube-proxy \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac
@@ -250,6 +264,13 @@ recovery_4() {
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
       ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name staging \
+        --addon-name coredns \
+        --resolve-conflicts PRESERVE
+      ;;
     *) ;;
   esac
 }
@@ -296,6 +317,13 @@ recovery_5() {
         --name=metrics-server \
         --region=us-east-1 \
         --auto-apply-pod-identity-associations
+      ;;
+    UPDATE_FAILED)
+      recover aws eks update-addon \
+        --region us-east-1 \
+        --cluster-name staging \
+        --addon-name metrics-server \
+        --resolve-conflicts PRESERVE
       ;;
     *) ;;
   esac

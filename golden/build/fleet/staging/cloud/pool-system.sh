@@ -46,8 +46,28 @@ explain_1() {
 
 recovery_1() {
   case $1 in
-    CREATE_FAILED | DELETE_FAILED)
+    CREATE_FAILED)
       recover eksctl delete nodegroup --cluster=staging --name=system --region=us-east-1 --wait
+      ;;
+    DELETE_FAILED)
+      recover aws eks delete-nodegroup \
+        --region us-east-1 \
+        --cluster-name staging \
+        --nodegroup-name system
+      recover aws eks wait nodegroup-deleted \
+        --region us-east-1 \
+        --cluster-name staging \
+        --nodegroup-name system
+      recover aws cloudformation update-termination-protection \
+        --region us-east-1 \
+        --stack-name eksctl-staging-nodegroup-system \
+        --no-enable-termination-protection
+      recover aws cloudformation delete-stack \
+        --region us-east-1 \
+        --stack-name eksctl-staging-nodegroup-system
+      recover aws cloudformation wait stack-delete-complete \
+        --region us-east-1 \
+        --stack-name eksctl-staging-nodegroup-system
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \

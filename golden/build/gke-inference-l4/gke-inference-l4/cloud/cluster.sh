@@ -17,7 +17,7 @@ identity 'Google Cloud project' acme-ml-prod \
 
 read_1() {
   define "$here"/gke-cluster.jq
-  observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
+  observe 'GKE cluster gke-inference-l4' 'code=404' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \
@@ -60,7 +60,8 @@ compare_1() {
     '.addonsConfig.gcsFuseCsiDriverConfig.enabled // false'
   field 'maintenance window' changes '' \
     null \
-    'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end'
+    'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . and ($want != null or (.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T"))) then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end' \
+    'if $want != null then [] else [.maintenancePolicy.window // {} | (.recurringWindow // empty | select(.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T") | not) | "\(.recurrence) from \(.window.startTime)"), (.dailyMaintenanceWindow // empty | "daily from \(.startTime)")] end'
   field 'resource labels' changes '' \
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
     our_labels \

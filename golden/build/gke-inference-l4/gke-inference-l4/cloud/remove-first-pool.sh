@@ -16,7 +16,7 @@ identity 'Google Cloud project' acme-ml-prod \
   '--format=value(projectId)'
 
 read_1() {
-  observe 'GKE cluster'\''s first pool default-pool' 'No cluster named '\''' \
+  observe 'GKE cluster'\''s first pool default-pool' 'code=404' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \

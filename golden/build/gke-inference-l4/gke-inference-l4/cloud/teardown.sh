@@ -11,9 +11,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cluster=gke-inference-l4
 about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME]
-  --dry-run   prints the commands without running them
-  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
+  --dry-run          prints the commands without running them
+  --yes NAME         skips the confirmation; NAME is the name of the cluster
+  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -22,6 +23,10 @@ while [ $# -gt 0 ]; do
       [ $# -gt 1 ] || die '--yes needs the name of the cluster'
       confirmed=$2
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --timeout)
+      minutes_flag "${2-}"
       shift
       ;;
     --help | -h)
@@ -119,7 +124,7 @@ delete_2() {
 
 read_3() {
   define "$here"/gke-cluster.jq
-  observe 'GKE cluster gke-inference-l4' 'No cluster named '\''' \
+  observe 'GKE cluster gke-inference-l4' 'code=404' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \

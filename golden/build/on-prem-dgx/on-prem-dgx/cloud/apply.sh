@@ -27,7 +27,7 @@ for script in "${scripts[@]}"; do
   # A script that exits with 3 completed everything except resources that no script creates.
   case $status in
     0) ;;
-    3) failed=3 ;;
+    3) [ "$failed" -ne 0 ] || failed=3 ;;
     *)
       [ -n "$dry_run" ] || exit "$status"
       failed=1

@@ -11,9 +11,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 cluster=on-prem-dgx
 about="Removes the labels and taints that the scripts in this folder set on the nodes of cluster $cluster. The nodes and running jobs stay; pods of DaemonSets that select these labels, such as device plugins, are deleted."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME]
-  --dry-run   prints the commands without running them
-  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
+  --dry-run          prints the commands without running them
+  --yes NAME         skips the confirmation; NAME is the name of the cluster
+  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -22,6 +23,10 @@ while [ $# -gt 0 ]; do
       [ $# -gt 1 ] || die '--yes needs the name of the cluster'
       confirmed=$2
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --timeout)
+      minutes_flag "${2-}"
       shift
       ;;
     --help | -h)

@@ -48,7 +48,7 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
         create: create_commands(&group, &target),
         manual_delete: Vec::new(),
         remnant: Some(state::eksctl_stack(&target, &format!("nodegroup-{name}"))),
-        recovery: state::node_group_recovery(&delete),
+        recovery: state::node_group_recovery(&target, name, &delete),
         created_with: None,
         fields: fields(&group, &target),
         delete: vec![delete],

@@ -26,7 +26,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
             command: settings
                 .command("show")
                 .with_arguments(["--output", "json"]),
-            absent_pattern: "\\((Resource(Group)?)?NotFound\\)",
+            absent_pattern: "\\(((Parent)?Resource(Group)?)?NotFound\\)",
         },
         create: vec![settings.add_command()],
         manual_delete: vec![settings.delete_command()],

@@ -1,7 +1,8 @@
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME]
-  --dry-run   prints the commands without running them
-  --yes NAME  skips the confirmation; NAME is the name of the cluster"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
+  --dry-run          prints the commands without running them
+  --yes NAME         skips the confirmation; NAME is the name of the cluster
+  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -10,6 +11,10 @@ while [ $# -gt 0 ]; do
       [ $# -gt 1 ] || die '--yes needs the name of the cluster'
       confirmed=$2
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
+      shift
+      ;;
+    --timeout)
+      minutes_flag "${2-}"
       shift
       ;;
     --help | -h)
