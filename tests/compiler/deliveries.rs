@@ -298,11 +298,11 @@ pub(crate) fn assert_objects_in_order(name: &str, plan: &Plan) {
     for object in &plan.objects {
         let own = position(&object.component);
         let group = object.identity.api_version.split('/').next().unwrap();
-        let brings = |groups: &[&str]| groups.contains(&group);
+        let serves_group = |groups: &[&str]| groups.contains(&group);
         for release in plan
             .releases
             .iter()
-            .filter(|it| brings(it.chart.api_groups))
+            .filter(|it| serves_group(it.chart.api_groups))
         {
             assert!(
                 position(&release.name) < own,

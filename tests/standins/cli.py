@@ -1,6 +1,7 @@
 """Argument parsing, errors and output of all fakes."""
 
 import contextlib
+import functools
 import json
 import os
 import re
@@ -49,6 +50,14 @@ class _Crash(Exception):
 
 class _Hang(Exception):
     """The call does not end."""
+
+
+# Outputs that a tool must not print, with rc 0.
+_WRONG_OUTPUTS = {"garbled": "<html>502 Bad Gateway</html>\n", "misshapen": '["unexpected"]\n', "silent": ""}
+
+
+class _WrongOutput(Exception):
+    """The call succeeds, and prints one of these outputs."""
 
 
 @dataclass
@@ -126,13 +135,20 @@ def flags(bools="", values="", lists="", repeats=""):
 def flag_table(file):
     """Read a flag table of the real tool. Return None if it is not in GPUC_FLAG_TABLES."""
     folder = os.environ.get("GPUC_FLAG_TABLES")
-    path = Path(folder, file) if folder else None
-    return json.loads(path.read_text(encoding="utf-8")) if path and path.exists() else None
+    return _read_table(Path(folder, file)) if folder else None
 
 
-def main(tool):
+@functools.cache
+def _read_table(path):
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+# The process that called this fake, if a server runs the call.
+client = None
+
+
+def main(tool, argv):
     """Run and log one call of a tool."""
-    argv = sys.argv[1:]
     name, rest = _find(tool, argv)
     command = tool.commands.get(name)
     call = Call(name, [], {}, {}, bool(command and command.mutates))
@@ -179,6 +195,9 @@ def _run(tool, command, call, argv, rest):
         except Failure as failure:
             rc = failure.rc
             sys.stderr.write(failure.text.rstrip("\n") + "\n")
+        except _WrongOutput as wrong:
+            rc = 0
+            sys.stdout.write(wrong.args[0])
         except _Crash:
             rc = 137
         return rc
@@ -203,6 +222,8 @@ def _apply_rule(tool, call, argv):
             call.how = how
         elif how == "hang":
             raise _Hang
+        elif how in _WRONG_OUTPUTS:
+            raise _WrongOutput(_WRONG_OUTPUTS[how])
         elif how in tool.errors:
             raise tool.errors[how](call)
         else:
@@ -212,7 +233,7 @@ def _apply_rule(tool, call, argv):
 
 def _crash():
     """Kill this process and the scripts that run it: the ancestors that have GPUC_STANDIN_KILL too."""
-    scripts, process = [], os.getppid()
+    scripts, process = [], client or os.getppid()
     with contextlib.suppress(OSError, ValueError):
         while process > 1 and b"\0GPUC_STANDIN_KILL=" in b"\0" + Path(f"/proc/{process}/environ").read_bytes():
             scripts.append(process)

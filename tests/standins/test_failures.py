@@ -74,6 +74,11 @@ class Rules(Failing):
     def test_unreachable(self):
         self.assert_errors("unreachable", {"kubectl": "Unable to connect to the server: dial tcp"})
 
+    def test_wrong_outputs(self):
+        for how, text in (("garbled", "<html>"), ("misshapen", '["unexpected"]'), ("silent", "")):
+            self.fail("aws", "list-clusters", how)
+            self.assertIn(text, self.run_tool("aws eks list-clusters"))
+
     def test_hang(self):
         self.fail("aws", "list-clusters", "hang")
         with self.assertRaises(subprocess.TimeoutExpired):

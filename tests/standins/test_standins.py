@@ -1,5 +1,7 @@
 """Tests of the fakes: they behave like the real tools where generated scripts depend on it."""
 
+import atexit
+import functools
 import json
 import os
 import subprocess
@@ -24,6 +26,21 @@ managedNodeGroups:
 """
 
 
+@functools.cache
+def start_server():
+    """Start the server of `calls.py`, which ends with this process. Return its port."""
+    server = subprocess.Popen(["python3", HERE], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    port = server.stdout.readline().strip()
+
+    def stop():
+        server.stdin.close()
+        server.stdout.close()
+        server.wait()
+
+    atexit.register(stop)
+    return port
+
+
 class Case(unittest.TestCase):
     """A test case with its own state and log."""
 
@@ -37,6 +54,7 @@ class Case(unittest.TestCase):
             "PATH": f"{HERE / 'bin'}:{os.environ['PATH']}",
             "GPUC_STANDIN_STATE": str(self.folder / "state.json"),
             "GPUC_STANDIN_LOG": str(self.log),
+            "GPUC_STANDIN_SERVER": start_server(),
             "AWS_REGION": "us-east-1",
             "PYTHONDONTWRITEBYTECODE": "1",
         }

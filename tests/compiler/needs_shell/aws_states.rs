@@ -80,6 +80,12 @@ fn states_are_read() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn wrong_output_stops_the_script() {
+    states::assert_wrong_output_stops(&SMALL, "aws", "describe-nodegroup");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn failed_update_is_reported() {
     let environment = SMALL.environment_after_first_run();
     let mut state = environment.state();
@@ -105,4 +111,16 @@ fn failed_update_is_reported() {
     let mut state = environment.state();
     state.as_object_mut().unwrap().remove("behavior");
     assert_eq!(state, undisturbed);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn unreadable_field_stops_the_script() {
+    let environment = SMALL.environment_after_first_run();
+    let set = "standin-state set eks.nodegroups.train.labels '[[1]]'";
+    environment
+        .shell(set, &[], &RunOptions::default())
+        .expect_success();
+    let run = environment.run("apply.sh", &[]);
+    run.expect_refusal("EKS node group train: labels: cannot be read");
 }

@@ -56,6 +56,12 @@ fn states_are_read() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn wrong_output_stops_the_script() {
+    states::assert_wrong_output_stops(&SMALL, "az", "nodepool show");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn failed_pool_fails_the_run() {
     let environment = SMALL.environment_after_first_run();
     for status in ["Failed", "Canceled"] {

@@ -1,10 +1,10 @@
 //! The environment for scripts: a tree on disk, real bash and jq, and fakes of the clouds' CLIs.
 
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 
 use gpuc_model::Cluster;
@@ -109,12 +109,7 @@ impl Environment {
     ) -> RunResult {
         fs::write(self.log_path(), "").unwrap();
         let bin = repository().join("tests/standins/bin");
-        let path = format!(
-            "{}:{}:{}",
-            bin.display(),
-            python_folder().display(),
-            search_path()
-        );
+        let path = format!("{}:{}", bin.display(), search_path());
         let mut command = Command::new("bash");
         command
             .args(["-euc", script, "bash"])
@@ -125,7 +120,7 @@ impl Environment {
             .env("HOME", self.home_folder())
             .env("TMPDIR", self.folder.path())
             .env("LC_ALL", "tr_TR.UTF-8")
-            .env("PYTHONPYCACHEPREFIX", bytecode_folder())
+            .env("GPUC_STANDIN_SERVER", fake_server())
             .env("GPUC_STANDIN_STATE", self.state_path())
             .env("GPUC_STANDIN_LOG", self.log_path())
             .envs(with.environment.iter().copied());
@@ -294,28 +289,30 @@ impl RunResult {
     }
 }
 
-/// A folder for the compiled Python of the fakes, which all environments share: most of a call is the start of Python.
-fn bytecode_folder() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("standins-bytecode")
-}
-
-/// The folder of the Python interpreter that runs the fakes, without version managers, whose wrappers are slow.
-fn python_folder() -> &'static Path {
-    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
-    FOLDER.get_or_init(|| {
+/// The port of the server that runs the fakes. It ends with this process, which closes its standard input.
+fn fake_server() -> &'static str {
+    static SERVER: OnceLock<(Child, String)> = OnceLock::new();
+    let (_, port) = SERVER.get_or_init(|| {
         for (tool, argument) in [("bash", "--version"), ("jq", "--version")] {
             let found = Command::new(tool).arg(argument).output();
             assert!(found.is_ok(), "these tests need {tool}");
         }
-        let program = "import os, sys, yaml; print(os.path.dirname(sys.executable))";
-        let found = Command::new("python3").args(["-c", program]).output();
-        let found = found.expect("these tests need python3");
-        assert!(
-            found.status.success(),
-            "these tests need PyYAML for python3"
-        );
-        PathBuf::from(String::from_utf8(found.stdout).unwrap().trim())
-    })
+        let mut command = Command::new("python3");
+        command
+            .arg(repository().join("tests/standins"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        if let Some(facts) = std::env::var_os("GPUC_UPSTREAM_FACTS") {
+            command.env("GPUC_FLAG_TABLES", facts);
+        }
+        let mut server = command.spawn().expect("these tests need python3");
+        let mut port = String::new();
+        let output = server.stdout.take().unwrap();
+        BufReader::new(output).read_line(&mut port).unwrap();
+        assert!(!port.is_empty(), "these tests need PyYAML for python3");
+        (server, port.trim().to_owned())
+    });
+    port
 }
 
 fn search_path() -> String {

@@ -66,6 +66,12 @@ fn states_are_read() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn wrong_output_stops_the_script() {
+    states::assert_wrong_output_stops(&SMALL, "gcloud", "node-pools describe");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn partly_usable_pool_fails_the_run() {
     let environment = SMALL.environment_after_first_run();
     let set = "standin-state set-string gke.pools.train.status RUNNING_WITH_ERROR

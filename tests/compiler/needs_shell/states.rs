@@ -151,6 +151,26 @@ pub(crate) fn assert_timeout_is_reported(case: &Case, path: &str, field: &str, s
     }
 }
 
+/// Asserts that output that the tool must not print stops every run.
+pub(crate) fn assert_wrong_output_stops(case: &Case, tool: &str, command: &str) {
+    let environment = case.environment_after_first_run();
+    let before = environment.state();
+    for (how, message) in [
+        ("garbled", "unexpected output of command"),
+        ("silent", "unexpected output of command"),
+        ("misshapen", "the state cannot be read from the output of"),
+    ] {
+        for arguments in [vec![], vec!["--check"], vec!["--dry-run"]] {
+            let rule = json!([{"tool": tool, "match": command, "how": how, "times": 9}]);
+            set_behavior(&environment, &json!({"fail": rule}));
+            let run = environment.run("apply.sh", &arguments);
+            run.expect_refusal(message);
+            assert!(environment.failures_occurred(), "{how}: no call matches");
+            environment.set_state(&before);
+        }
+    }
+}
+
 fn apply(environment: &Environment, variables: &[(&str, &str)]) -> RunResult {
     let mut all = vec![("GPUC_POLL_SECONDS", "0")];
     all.extend(variables);

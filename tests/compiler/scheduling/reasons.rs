@@ -146,6 +146,20 @@ fn taints_and_labels_are_explained() {
             "pool `shared` has the label `nvidia.com/gpu.product: NVIDIA-L4-SHARED`, not `NVIDIA-L4`",
         ],
     );
+    // Only with strategy `single`, the product has the name of the MIG device.
+    let slices = |strategy: &str| {
+        format!(
+            "name: slices, machine: p4d.24xlarge, nodes: {{count: 1}}, sharing: {{mig: {{strategy: {strategy}, \
+             perGpu: [{{layout: [{{profile: 1g.5gb, count: 7}}]}}]}}}}"
+        )
+    };
+    for (strategy, product) in [("single", "-MIG-1g.5gb"), ("mixed", "")] {
+        let found = format!(
+            "pool `slices` has the label `nvidia.com/gpu.product: NVIDIA-A100-SXM4-40GB{product}`, not `NVIDIA-L4`"
+        );
+        let l4 = selector("nvidia.com/gpu.product", "NVIDIA-L4");
+        assert_reasons(&[&slices(strategy)], &l4, &[&found]);
+    }
     assert_reasons(
         &[SYSTEM],
         &selector("example.com/by-hand", "x"),

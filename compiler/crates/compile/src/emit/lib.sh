@@ -18,6 +18,11 @@ statuses=()  # by number: the state in the words of the cloud
 stateful=()  # by number: `yes` if the resource has a state
 remnants=()  # by number: what exists although the resource does not
 differing=() # by number: the fields that differ, each between line breaks
+fields=()    # the fields to compare, with how a difference is handled, and why
+changes=()
+reasons=()
+wants=''     # their values in the input of gpuc, as JSON
+programs=''  # the jq programs that compare them
 replacements=()
 disruptions=()
 skips=()
@@ -35,6 +40,7 @@ poll_seconds=${GPUC_POLL_SECONDS:-15}
 timeout_minutes=   # from --timeout
 timeouts=()        # by number: the minutes after which a script stops waiting for the resource
 update=            # the id of the update that run_update started
+state_program=     # the jq program that reads the state of the next resource
 update_program=    # the jq program that reads the state of an update
 patterns=()        # known errors: a regular expression
 responses=()       # known errors: retry, await or explain
@@ -250,7 +256,7 @@ await_update() {
   end=$(deadline)
   while :; do
     query "$@" || unreadable "${names[number]}: cannot read update $update" "$@"
-    read_state "$update_program" "$work/answer"
+    read_answer "${names[number]}: update $update" "$update_program" "$@"
     case $state in
       ready) return 0 ;;
       progressing) ;;
@@ -271,17 +277,28 @@ wait_for() {
   sleep "$poll_seconds"
 }
 
-# read_state PROGRAM FILE: sets $state, $status and $messages to the output of a jq program on a file.
-read_state() {
-  local line
-  jq -r "${defined[number]-} $1"' | .state, .status, .messages[] | tostring | gsub("[[:cntrl:]]+"; " ")' \
-    "$2" >"$work/state" || die "${names[number]}: the state cannot be read"
+# read_answer WHAT PROGRAM COMMAND…: sets $answer to the JSON of $work/answer, the output of COMMAND, on one line.
+# PROGRAM is the jq program that reads the state of WHAT, or empty. Sets $state, $status and $messages.
+read_answer() {
+  local what=$1 program=${2:-empty} line is_readable=yes
+  shift 2
+  jq -r "${defined[number]-}"'
+    if . == null then "null" else tojson, (
+    '"$program"'
+    | .state, .status, .messages[] | tostring | gsub("[[:cntrl:]]+"; " ")) end' \
+    "$work/answer" >"$work/lines" 2>"$work/said" || is_readable=
   messages=()
   {
-    IFS= read -r state
-    IFS= read -r status
+    IFS= read -r answer || is_readable=
+    IFS= read -r state || state=''
+    IFS= read -r status || status=''
     while IFS= read -r line; do messages+=("$line"); done
-  } <"$work/state"
+  } <"$work/lines"
+  if [ -z "$is_readable" ]; then
+    cat "$work/said" >&2
+    [ -n "$answer" ] || die "$what: unexpected output of command: $(shown "$@")"
+    die "$what: the state cannot be read from the output of command: $(shown "$@")"
+  fi
 }
 
 # define FILE: reads the jq definitions for programs on the resource.
@@ -289,35 +306,42 @@ define() {
   defined[number]=$(cat "$1")
 }
 
+# state MINUTES PROGRAM: sets the jq program that reads the state of the resource that `observe` reads next.
+state() {
+  timeouts[number]=$1
+  state_program=$2
+}
+
 # observe NAME ABSENT COMMAND…: reads a resource. It does not exist if the command prints `null`, or if it fails and
 # its standard error matches ABSENT, an extended regular expression. Any other failure stops the script.
 observe() {
-  local name=$1
+  local name=$1 program=$state_program
   shift
   names[number]=$name
   missing[number]=
   states[number]=ready
   statuses[number]=
-  stateful[number]=
+  stateful[number]=${program:+yes}
   remnants[number]=
   messages=()
   differing[number]=$'\n'
-  if read_json "$name" "$@"; then
-    cp "$work/answer.json" "$work/$number.json"
+  state_program=
+  if read_json "$name" "$program" "$@"; then
+    printf '%s\n' "$answer" >"$work/$number.json"
+    states[number]=${state:-ready} statuses[number]=$status
   else
     printf 'null\n' >"$work/$number.json"
     missing[number]=yes
   fi
 }
 
-# read_json NAME ABSENT COMMAND…: reads something as JSON into $work/answer.json. Fails if it does not exist.
+# read_json NAME PROGRAM ABSENT COMMAND…: reads something as JSON, and its state with PROGRAM, like read_answer. Fails if
+# it does not exist.
 read_json() {
-  local name=$1 pattern=$2 answer
-  shift 2
+  local name=$1 program=$2 pattern=$3
+  shift 3
   if query "$@"; then
-    answer=$(jq -c . "$work/answer" 2>/dev/null) && [ -n "$answer" ] ||
-      die "$name: unexpected output of command: $(shown "$@")"
-    printf '%s\n' "$answer" >"$work/answer.json"
+    read_answer "$name" "$program" "$@"
     [ "$answer" != null ]
   elif grep -Eq -- "$pattern" "$work/said"; then
     return 1
@@ -326,23 +350,13 @@ read_json() {
   fi
 }
 
-# state MINUTES PROGRAM: reads the state of the observed resource with a jq program.
-state() {
-  timeouts[number]=$1
-  stateful[number]=yes
-  [ -z "${missing[number]}" ] || return 0
-  read_state "$2" "$work/$number.json"
-  states[number]=$state statuses[number]=$status
-}
-
 # remnant NAME MINUTES PROGRAM ABSENT COMMAND…: reads what may exist although the resource does not.
 remnant() {
   [ -n "${missing[number]}" ] || return 0
   local name=$1 program=$3
   [ -n "${timeouts[number]-}" ] || timeouts[number]=$2
   shift 3
-  read_json "$name" "$@" || return 0
-  read_state "$program" "$work/answer.json"
+  read_json "$name" "$program" "$@" || return 0
   states[number]=$state statuses[number]=$status remnants[number]=$name
 }
 
@@ -484,42 +498,59 @@ explain_failure() {
   esac
 }
 
-# field NAME CHANGE REASON WANT READ [OTHERS]: compares a field. WANT is JSON; READ is the jq program that reads the
-# current value from the resource. CHANGE is how a difference is handled: `changes` updates in place, `rolls` drains
+# field NAME CHANGE REASON WANT READ [OTHERS]: adds a field to compare. WANT is JSON; READ is the jq program that reads
+# the current value from the resource. CHANGE is how a difference is handled: `changes` updates in place, `rolls` drains
 # nodes, `replaces` requires replacement, `climbs` is a version that must not skip a minor version. REASON explains all
 # but the first. OTHERS is the jq program that lists entries that gpuc does not manage; they are kept.
 field() {
-  local name=$1 change=$2 reason=$3 want=$4 read=$5 others=${6-} difference next
-  [ -z "${missing[number]}" ] || return 0
-  if [ -n "$others" ] && [ -z "$check_only" ]; then
-    others=$(jq -r --argjson want "$want" "${defined[number]-} [$others] | add // [] | join(\", \")" "$work/$number.json") ||
-      die "${names[number]}: $name: cannot be read"
-    [ -z "$others" ] || say "${names[number]}: $name: not managed by gpuc, kept: $others"
+  local index=${#fields[@]} next=empty
+  fields+=("$1")
+  changes+=("$2")
+  reasons+=("$3")
+  wants="$wants${wants:+,}$4"
+  [ "$2" != climbs ] || next='map(split(".")[1] | tonumber)[0] + 1
+    | if . < ($want | split(".")[1] | tonumber) then "1.\(.)" else empty end'
+  # The definitions use $want.
+  programs="$programs${programs:+,}
+    (\$wants[$index] as \$want | ${defined[number]-}
+    try (
+      ([${6-empty}] | add // [] | select(. != []) | [\"kept\", join(\", \")]),
+      ([(
+        $5
+      )] | select(. != [\$want])
+      | [\"differs\", \"\(.[0] | tojson) -> \(\$want | tojson)\"], ($next | [\"next\", .]))
+    ) catch [\"unreadable\", .] | [$index] + .)"
+}
+
+# Compares the fields that were added, and forgets them.
+compare_fields() {
+  local index what text name difference=''
+  if [ -z "${missing[number]}" ]; then
+    jq -r --argjson wants "[$wants]" "$programs"' | map(tostring | gsub("[[:cntrl:]]+"; " ")) | join("\t")' \
+      "$work/$number.json" >"$work/fields" || die "${names[number]}: cannot be compared"
+    while IFS=$'\t' read -r index what text; do
+      name="${names[number]}: ${fields[index]}"
+      case $what in
+        kept) [ -n "$check_only" ] || say "$name: not managed by gpuc, kept: $text" ;;
+        differs)
+          differing[number]+="${fields[index]}"$'\n'
+          difference="$name: $text"
+          case ${changes[index]} in
+            replaces) replacements+=("$difference" "  ${reasons[index]}") ;;
+            rolls) disruptions+=("$difference" "  ${reasons[index]}") ;;
+            *) ;;
+          esac
+          [ -n "$check_only" ] || say "$difference"
+          ;;
+        next)
+          skips+=("$difference"
+            "  ${reasons[index]}: set kubernetes.version to $text, run gpuc build, then run this script")
+          ;;
+        *) die "$name: cannot be read" "jq: $text" ;;
+      esac
+    done <"$work/fields"
   fi
-  difference=$(
-    jq -r --argjson want "$want" "${defined[number]-} [(
-      $read
-      )] | if . == [\$want] then \"\" else \"\(.[0] | tojson) -> \(\$want | tojson)\" end" "$work/$number.json"
-  ) || die "${names[number]}: $name: cannot be read"
-  [ -n "$difference" ] || return 0
-  differing[number]+="$name"$'\n'
-  difference="${names[number]}: $name: $difference"
-  case $change in
-    replaces) replacements+=("$difference" "  $reason") ;;
-    rolls) disruptions+=("$difference" "  $reason") ;;
-    climbs)
-      next=$(
-        jq -r --argjson want "$want" "${defined[number]-} [(
-          $read
-          )] | map(split(\".\")[1] | tonumber)[0] + 1
-          | if . < (\$want | split(\".\")[1] | tonumber) then \"1.\(.)\" else \"\" end" "$work/$number.json"
-      ) || die "${names[number]}: $name: cannot be read"
-      [ -z "$next" ] ||
-        skips+=("$difference" "  $reason: set kubernetes.version to $next, run gpuc build, then run this script")
-      ;;
-    *) ;;
-  esac
-  [ -n "$check_only" ] || say "$difference"
+  fields=() changes=() reasons=() wants='' programs=''
 }
 
 # observed WANT PROGRAM: runs a jq program on the resource, with the wanted value of a field as $want.
@@ -564,7 +595,8 @@ stop() {
 would_come_with() {
   [ -n "$dry_run" ] || return 1
   local name=$1
-  if read_json "$@"; then
+  shift
+  if read_json "$name" '' "$@"; then
     return 1
   fi
   say "${names[number]}: created together with $name"

@@ -19,13 +19,13 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --output tsv
 
 read_1() {
+  state 60 \
+    '(.properties.provisioningState // "Succeeded") as $status | {state: (if $status == "Deleting" then "deleting" else "ready" end), status: $status, messages: []}'
   observe 'resource group ml-lab' '\(ResourceGroupNotFound\)' \
     az group show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --name ml-lab \
     --output json
-  state 60 \
-    '(.properties.provisioningState // "Succeeded") as $status | {state: (if $status == "Deleting" then "deleting" else "ready" end), status: $status, messages: []}'
 }
 
 recovery_1() {
@@ -50,14 +50,14 @@ apply_1() {
 
 read_2() {
   define "$here"/aks-cluster.jq
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --resource-group ml-lab \
     --name aks-t4 \
     --output json
-  state 120 \
-    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
 }
 
 recovery_2() {
@@ -105,6 +105,7 @@ compare_2() {
     '"NodeImage"' \
     '.autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage"'
   field tags changes '' '{}' our_tags_spelled their_tags
+  compare_fields
 }
 
 apply_2() {

@@ -19,6 +19,8 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
 
 read_1() {
   define "$here"/aks-node-pool.jq
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
   observe 'AKS node pool system' '\(((Parent)?Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -26,8 +28,6 @@ read_1() {
     --cluster-name aks-t4 \
     --name system \
     --output json
-  state 120 \
-    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
 }
 
 recovery_1() {
@@ -85,6 +85,7 @@ compare_1() {
   field labels changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
   field taints changes '' '[]' our_taints their_taints
   field tags changes '' '{}' our_tags_spelled their_tags
+  compare_fields
 }
 
 apply_1() {

@@ -58,6 +58,8 @@ confirm
 
 read_1() {
   define "$here"/aks-node-pool.jq
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
   observe 'AKS node pool gpunodepool' '\(((Parent)?Resource(Group)?)?NotFound\)' \
     az aks nodepool show \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -65,8 +67,6 @@ read_1() {
     --cluster-name aks-t4 \
     --name gpunodepool \
     --output json
-  state 120 \
-    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
 }
 
 recovery_1() {
@@ -99,14 +99,14 @@ delete_1() {
 
 read_2() {
   define "$here"/aks-cluster.jq
+  state 120 \
+    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
   observe 'AKS cluster aks-t4' '\(Resource(Group)?NotFound\)' \
     az aks show \
     --subscription 00000000-1111-2222-3333-444444444444 \
     --resource-group ml-lab \
     --name aks-t4 \
     --output json
-  state 120 \
-    '(.provisioningState // "no status") as $status | {state: (if $status == "Succeeded" then (if .powerState.code == "Stopped" then "failed" else "ready" end) elif IN($status; "Failed", "Canceled") then "degraded" elif $status == "Deleting" then "deleting" else "progressing" end), status: (if $status == "Succeeded" and .powerState.code == "Stopped" then "Stopped" else $status end), messages: [.status.provisioningError // empty | ., .details[]? | select(.message) | "\(.code // "error"): \(.message)"]}'
 }
 
 recovery_2() {

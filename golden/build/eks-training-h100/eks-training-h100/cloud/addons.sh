@@ -18,14 +18,14 @@ identity 'AWS account' 123456789012 \
   --output text
 
 read_1() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on eks-pod-identity-agent' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --addon-name eks-pod-identity-agent \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_1() {
@@ -65,14 +65,14 @@ apply_1() {
 }
 
 read_2() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on aws-fsx-csi-driver' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --addon-name aws-fsx-csi-driver \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_2() {

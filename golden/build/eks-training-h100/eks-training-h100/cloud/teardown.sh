@@ -58,14 +58,14 @@ confirm
 
 read_1() {
   define "$here"/eks-node-group.jq
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   observe 'EKS node group train' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --nodegroup-name train \
     --output json
-  state 120 \
-    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   remnant 'CloudFormation stack eksctl-eks-training-h100-nodegroup-train' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -146,14 +146,14 @@ delete_1() {
 
 read_2() {
   define "$here"/eks-node-group.jq
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region us-east-1 \
     --cluster-name eks-training-h100 \
     --nodegroup-name system \
     --output json
-  state 120 \
-    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   remnant 'CloudFormation stack eksctl-eks-training-h100-nodegroup-system' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -234,13 +234,13 @@ delete_2() {
 
 read_3() {
   define "$here"/eks-cluster.jq
+  state 60 \
+    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS cluster eks-training-h100' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
     --name eks-training-h100 \
     --output json
-  state 60 \
-    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   remnant 'CloudFormation stack eksctl-eks-training-h100-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \

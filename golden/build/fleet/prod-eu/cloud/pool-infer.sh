@@ -19,14 +19,14 @@ identity 'AWS account' 123456789012 \
 
 read_1() {
   define "$here"/eks-node-group.jq
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region eu-central-1 \
     --cluster-name prod-eu \
     --nodegroup-name infer \
     --output json
-  state 120 \
-    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   remnant 'CloudFormation stack eksctl-prod-eu-nodegroup-infer' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -161,6 +161,7 @@ compare_1() {
     'EKS drains every node and replaces it with one of the new version' \
     '"1.34"' \
     '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
+  compare_fields
 }
 
 apply_1() {

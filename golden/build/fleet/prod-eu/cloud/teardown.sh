@@ -57,13 +57,13 @@ identity 'AWS account' 123456789012 \
 confirm
 
 read_1() {
+  state 60 \
+    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
   observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
     aws cloudformation describe-stacks \
     --region eu-central-1 \
     --stack-name eksctl-prod-eu-podidentityrole-kube-system-cluster-autoscaler \
     --output json
-  state 60 \
-    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
 }
 
 recovery_1() {
@@ -106,14 +106,14 @@ delete_1() {
 
 read_2() {
   define "$here"/eks-node-group.jq
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   observe 'EKS node group infer' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region eu-central-1 \
     --cluster-name prod-eu \
     --nodegroup-name infer \
     --output json
-  state 120 \
-    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   remnant 'CloudFormation stack eksctl-prod-eu-nodegroup-infer' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -190,14 +190,14 @@ delete_2() {
 
 read_3() {
   define "$here"/eks-node-group.jq
+  state 120 \
+    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   observe 'EKS node group system' ResourceNotFoundException \
     aws eks describe-nodegroup \
     --region eu-central-1 \
     --cluster-name prod-eu \
     --nodegroup-name system \
     --output json
-  state 120 \
-    '.nodegroup | {state: ({ACTIVE: "ready", CREATE_FAILED: "failed", DEGRADED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)" + (.resourceIds // [] | if . == [] then "" else " (\(join(", ")))" end)]}'
   remnant 'CloudFormation stack eksctl-prod-eu-nodegroup-system' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -274,13 +274,13 @@ delete_3() {
 
 read_4() {
   define "$here"/eks-cluster.jq
+  state 60 \
+    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS cluster prod-eu' ResourceNotFoundException \
     aws eks describe-cluster \
     --region eu-central-1 \
     --name prod-eu \
     --output json
-  state 60 \
-    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   remnant 'CloudFormation stack eksctl-prod-eu-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \

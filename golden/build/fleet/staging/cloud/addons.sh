@@ -19,14 +19,14 @@ identity 'AWS account' 210987654321 \
   --output text
 
 read_1() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on eks-pod-identity-agent' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name staging \
     --addon-name eks-pod-identity-agent \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_1() {
@@ -66,13 +66,13 @@ apply_1() {
 }
 
 read_2() {
+  state 60 \
+    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
   observe 'EKS pod identity cluster-autoscaler' 'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
     --stack-name eksctl-staging-podidentityrole-kube-system-cluster-autoscaler \
     --output json
-  state 60 \
-    '.Stacks[0] | {state: (.StackStatus | if IN("CREATE_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE", "IMPORT_COMPLETE") then "ready" elif . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}'
 }
 
 recovery_2() {

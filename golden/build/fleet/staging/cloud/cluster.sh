@@ -20,13 +20,13 @@ identity 'AWS account' 210987654321 \
 
 read_1() {
   define "$here"/eks-cluster.jq
+  state 60 \
+    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS cluster staging' ResourceNotFoundException \
     aws eks describe-cluster \
     --region us-east-1 \
     --name staging \
     --output json
-  state 60 \
-    '.cluster | {state: ({ACTIVE: "ready", FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   remnant 'CloudFormation stack eksctl-staging-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
       'does not exist' \
@@ -91,6 +91,7 @@ compare_1() {
   field 'Kubernetes version' climbs 'EKS upgrades a control plane one minor version at a time' \
     '"1.35"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
+  compare_fields
 }
 
 apply_1() {
@@ -137,14 +138,14 @@ apply_1() {
 }
 
 read_2() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on vpc-cni' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name staging \
     --addon-name vpc-cni \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_2() {
@@ -191,14 +192,14 @@ apply_2() {
 }
 
 read_3() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on kube-proxy' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name staging \
     --addon-name kube-proxy \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_3() {
@@ -245,14 +246,14 @@ apply_3() {
 }
 
 read_4() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on coredns' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name staging \
     --addon-name coredns \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_4() {
@@ -299,14 +300,14 @@ apply_4() {
 }
 
 read_5() {
+  state 30 \
+    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on metrics-server' ResourceNotFoundException \
     aws eks describe-addon \
     --region us-east-1 \
     --cluster-name staging \
     --addon-name metrics-server \
     --output json
-  state 30 \
-    '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
 }
 
 recovery_5() {

@@ -17,14 +17,14 @@ identity 'Google Cloud project' acme-ml-prod \
 
 read_1() {
   define "$here"/gke-cluster.jq
+  state 90 \
+    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
   observe 'GKE cluster gke-inference-l4' 'code=404' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \
     --quiet \
     --format=json
-  state 90 \
-    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
 }
 
 recovery_1() {
@@ -66,6 +66,7 @@ compare_1() {
     '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
     our_labels \
     their_labels
+  compare_fields
 }
 
 apply_1() {

@@ -17,6 +17,8 @@ identity 'Google Cloud project' acme-ml-prod \
 
 read_1() {
   define "$here"/gke-node-pool.jq
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
     --cluster=gke-inference-l4 \
@@ -24,8 +26,6 @@ read_1() {
     --location=us-central1 \
     --quiet \
     --format=json
-  state 120 \
-    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
 }
 
 recovery_1() {
@@ -92,6 +92,7 @@ compare_1() {
   field autoscaling changes '' \
     '{"min":2,"max":10}' \
     '.autoscaling // {} | if .enabled then if .maxNodeCount then {perZone: true} else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end'
+  compare_fields
 }
 
 apply_1() {

@@ -30,6 +30,7 @@ compare_1() {
     false \
     '(.nodePools // []) | length > 1 and any(.[]; .name == "default-pool" and .config.labels["gpuc.dev/first-pool"] == "yes")' \
     '[.nodePools[]? | select(.name == "default-pool" and .config.labels["gpuc.dev/first-pool"] != "yes") | .name]'
+  compare_fields
 }
 
 apply_1() {

@@ -56,6 +56,8 @@ confirm
 
 read_1() {
   define "$here"/gke-node-pool.jq
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
   observe 'GKE node pool infer' 'code=404, message=Not found: ' \
     gcloud container node-pools describe infer \
     --cluster=gke-inference-l4 \
@@ -63,8 +65,6 @@ read_1() {
     --location=us-central1 \
     --quiet \
     --format=json
-  state 120 \
-    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
 }
 
 recovery_1() {
@@ -90,6 +90,8 @@ delete_1() {
 
 read_2() {
   define "$here"/gke-node-pool.jq
+  state 120 \
+    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
   observe 'GKE node pool system' 'code=404, message=Not found: ' \
     gcloud container node-pools describe system \
     --cluster=gke-inference-l4 \
@@ -97,8 +99,6 @@ read_2() {
     --location=us-central1 \
     --quiet \
     --format=json
-  state 120 \
-    '{state: ({RUNNING: "ready", RUNNING_WITH_ERROR: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
 }
 
 recovery_2() {
@@ -124,14 +124,14 @@ delete_2() {
 
 read_3() {
   define "$here"/gke-cluster.jq
+  state 90 \
+    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
   observe 'GKE cluster gke-inference-l4' 'code=404' \
     gcloud container clusters describe gke-inference-l4 \
     --project=acme-ml-prod \
     --location=us-central1 \
     --quiet \
     --format=json
-  state 90 \
-    '{state: ({RUNNING: "ready", DEGRADED: "degraded", ERROR: "failed", STOPPING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: ([.conditions[]? | "\(.canonicalCode // .code // ""): \(.message // "")"] + [.statusMessage // empty] | unique)}'
 }
 
 recovery_3() {

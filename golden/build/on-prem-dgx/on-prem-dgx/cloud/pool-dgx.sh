@@ -28,6 +28,7 @@ compare_1() {
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NoSchedule"}]' \
     '((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | [.spec.taints // [] | .[] | select("\(.key):\(.effect)" | IN($ours[])) | {key, value: (.value // ""), effect}] | sort_by(.key, .effect)'
+  compare_fields
 }
 
 apply_1() {
@@ -67,6 +68,7 @@ compare_2() {
   field taints changes '' \
     '[{"key":"gpuc.dev/dedicated-to","value":"research","effect":"NoSchedule"}]' \
     '((.metadata.annotations["gpuc.dev/taints"] // "" | split(",")) + ["gpuc.dev/dedicated-to:NoSchedule"]) as $ours | [.spec.taints // [] | .[] | select("\(.key):\(.effect)" | IN($ours[])) | {key, value: (.value // ""), effect}] | sort_by(.key, .effect)'
+  compare_fields
 }
 
 apply_2() {

@@ -66,6 +66,9 @@ fn resource_script<'p>(
         for field in &resource.fields {
             segments.push(Segment::Field(resource, field), compare_field(field));
         }
+        if !resource.fields.is_empty() {
+            segments.push(compares, "  compare_fields\n");
+        }
         segments.push(compares, "}\n");
         let applies = Segment::Resource(resource, Operation::Create);
         segments.push(applies, format!("\napply_{number}() {{\n"));
@@ -95,12 +98,12 @@ pub(super) fn state_functions(resource: &Resource, number: usize) -> Segments<'_
         let path = format!("\"$here\"/{}", quote(&file));
         text += &format_command(2, &[vec!["define".to_owned(), path]]);
     }
-    let observe = ["observe".to_owned(), quote(&title(resource))];
-    text += &observation_call(&[observe.to_vec()], &resource.observation);
     if let Some(state) = resource.kind.state {
         let words = ["state".to_owned(), state.timeout_minutes.to_string()];
         text += &format_command(2, &[words.to_vec(), vec![quoted_program(state.read)]]);
     }
+    let observe = ["observe".to_owned(), quote(&title(resource))];
+    text += &observation_call(&[observe.to_vec()], &resource.observation);
     if let Some(remnant) = &resource.remnant {
         let minutes = remnant.state.timeout_minutes.to_string();
         let words = [

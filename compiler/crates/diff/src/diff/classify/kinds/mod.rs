@@ -182,7 +182,7 @@ fn classify_network_driver(
     delta: &Delta,
 ) -> Option<Classification> {
     const DRIVER: &str = "spec.ofedDriver";
-    let brings = || entity.fields.keys().any(|path| path.starts_with(DRIVER));
+    let deploys_driver = || entity.fields.keys().any(|path| path.starts_with(DRIVER));
     // A new or removed pool has no running workloads to preserve.
     let sides = [setting.before, setting.after];
     let is_there = |entities: &Entities| {
@@ -194,8 +194,8 @@ fn classify_network_driver(
             (EntityChange::Modified, Some(path)) => {
                 path.starts_with(DRIVER) && !path.starts_with("spec.ofedDriver.upgradePolicy")
             }
-            (EntityChange::Removed, _) => setting.prunes_removed && brings(),
-            (EntityChange::Added, _) => brings(),
+            (EntityChange::Removed, _) => setting.prunes_removed && deploys_driver(),
+            (EntityChange::Added, _) => deploys_driver(),
             _ => false,
         };
     is_driver.then(|| {
