@@ -388,6 +388,8 @@ def delete_nodegroup(call):
     selected = [call.get("--name")] if not config else [
         each["name"] for key in ("managedNodeGroups", "nodeGroups") for each in config.get(key) or []
         if _is_selected(call, each["name"])]
+    if call.get("--drain") is not False and not call.has("--disable-eviction"):
+        _evict_coredns(call, name, selected)
     deleted = [group for group in selected if _delete_group(call, name, group, config)]
     if deleted and call.has("--wait"):
         call.wait(call.delay)
@@ -396,6 +398,16 @@ def delete_nodegroup(call):
                           f' CloudFormation stack "{eks.group_stack(name, deleted[0])}"')
     _log(f'deleted {len(selected)} nodegroup(s) from cluster "{name}"')
     return 0
+
+
+def _evict_coredns(call, cluster, selected):
+    """Fail if CoreDNS cannot move to another node: its PodDisruptionBudget prevents its eviction (eksctl#7719)."""
+    others = [name for kind in eks.GROUPS for name, group in call.data["eks"][kind].items()
+              if group["clusterName"] == cluster and name not in selected]
+    found = any(eks.find_group(call, cluster, name)[1] for name in selected)
+    if found and not others and "coredns" in call.data["eks"].get("addons", {}).get(cluster, {}):
+        raise CommandError(1, "Error: timed out (after 25m0s) waiting for the drain: Cannot evict pod as it would violate"
+                              " the pod's disruption budget: kube-system/coredns")
 
 
 def _delete_group(call, cluster, name, config):
@@ -583,8 +595,9 @@ def version(_call):
 def _tables(name, command):
     """Return the flags of a command that are also in eksctl's table, which does not list them by command."""
     stored = flag_table("eksctl_flags.json")
-    # The table has only the flags of clusters and node groups.
-    if stored is None or name.endswith((" addon", " podidentityassociation", " associate-iam-oidc-provider")):
+    # The table has only the flags for the creation of clusters and node groups. Those of `delete` are in
+    # pkg/ctl/delete/nodegroup.go @00617d06.
+    if stored is None or name.startswith("delete ") or name.endswith((" addon", " podidentityassociation", " associate-iam-oidc-provider")):
         return None
     real = {"--" + name for key in ("nodegroup_flags", "create_nodegroup_extra", "create_cluster_extra",
             "common") for name in stored[key]}
@@ -612,8 +625,8 @@ _COMMANDS = {
         "without-nodegroup write-kubeconfig set-kubeconfig-context auto-kubeconfig",
         "kubeconfig zones")),
     "create nodegroup": (create_nodegroup, True, _CREATE),
-    "delete nodegroup": (delete_nodegroup, True, _COMMON | flags("", "include exclude only")),
-    "delete cluster": (delete_cluster, True, _COMMON),
+    "delete nodegroup": (delete_nodegroup, True, _COMMON | flags("disable-eviction drain", "include exclude only")),
+    "delete cluster": (delete_cluster, True, _COMMON | flags("disable-nodegroup-eviction")),
     "create addon": (create_addon, True, _COMMON | flags(
         "auto-apply-pod-identity-associations force", "version attach-policy-arn service-account-role-arn")),
     "create podidentityassociation": (create_pod_identity, True, _COMMON | flags(

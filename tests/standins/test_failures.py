@@ -158,13 +158,21 @@ class EksFailures(Failing):
         self.run_tool("eksctl delete cluster --name lab --region us-east-1 --wait")
         self.assertEqual([{}, {}, []], self.status("eks.stacks", "eks.addons", "eks.oidcProviders"))
 
+    def test_coredns_stays_on_the_last_nodes(self):
+        self.lab()
+        line = "eksctl delete nodegroup --cluster lab --name train --wait"
+        self.run_tool(line, rc=1)
+        self.assertIn("disruption budget: kube-system/coredns", self.error)
+        self.assertEqual("ACTIVE", self.get(self.STATUS))
+        self.run_tool(f"{line} --disable-eviction")
+
     def test_operations_of_eksctl_take_time(self):
         self.delay(3)
         for what, path in (("cluster", "eks.clusters.lab.status"), ("nodegroup", self.STATUS)):
             before = self.read("standin-state time")["clock"]
             self.create_cluster() if what == "cluster" else self.create()
             self.assertEqual(["ACTIVE", before + 4], [self.get(path), self.read("standin-state time")["clock"]])
-        self.run_tool("eksctl delete nodegroup --cluster lab --name train")
+        self.run_tool("eksctl delete nodegroup --cluster lab --name train --drain=false")
         self.assertEqual(["DELETING", "DELETE_IN_PROGRESS"], self.status(self.STATUS, self.STACK + ".StackStatus"))
         self.aws(f"eks wait nodegroup-deleted {self.GROUP}")
         self.assert_absent(self.STACK)
@@ -182,7 +190,7 @@ class EksFailures(Failing):
         self.assertIn("1 existing nodegroup(s) (train) will be excluded", self.create())
         self.aws(f"eks wait nodegroup-active {self.GROUP}", rc=255)
         self.assertIn("Waiter NodegroupActive failed: An error occurred (ResourceNotFoundException)", self.error)
-        output = self.run_tool("eksctl delete nodegroup --cluster lab --name train --wait")
+        output = self.run_tool("eksctl delete nodegroup --cluster lab --name train --drain=false --wait")
         self.assertIn("deleted 1 nodegroup(s)", output)
         self.assertEqual("ROLLBACK_COMPLETE", self.get(self.STACK + ".StackStatus"))
         events = self.read(f"aws cloudformation describe-stack-events {self.STACK_FLAG}")["StackEvents"]
@@ -228,7 +236,7 @@ class EksFailures(Failing):
         self.aws(f"eks wait nodegroup-active {self.GROUP}", rc=255)
         self.assertIn('matched expected path: "CREATE_FAILED"', self.error)
         self.assertEqual("CREATE_FAILED", self.get(self.STACK + ".StackStatus"))
-        self.run_tool("eksctl delete nodegroup --cluster lab --name train --wait")
+        self.run_tool("eksctl delete nodegroup --cluster lab --name train --drain=false --wait")
         self.create()
 
     def test_degraded(self):
@@ -315,7 +323,7 @@ class EksFailures(Failing):
     def test_delete_failed(self):
         self.lab()
         self.fail("eksctl", "delete nodegroup", "delete_failed")
-        line = "eksctl delete nodegroup --cluster lab --name train --wait"
+        line = "eksctl delete nodegroup --cluster lab --name train --drain=false --wait"
         self.run_tool(line, rc=1)
         group = self.get("eks.nodegroups.train")
         self.assertEqual(("DELETE_FAILED", "Ec2SecurityGroupDeletionFailure"),
@@ -375,7 +383,7 @@ class EksFailures(Failing):
 
     def test_waiter_gives_up(self):
         self.lab(delay=50)
-        self.run_tool("eksctl delete nodegroup --cluster lab --name train")
+        self.run_tool("eksctl delete nodegroup --cluster lab --name train --drain=false")
         self.aws(f"eks wait nodegroup-deleted {self.GROUP}", rc=255)
         self.assertIn("Max attempts exceeded", self.error)
         self.aws(f"eks wait nodegroup-deleted {self.GROUP}")

@@ -390,7 +390,7 @@ class Eks(Case):
         self.assertEqual(("d", None), (self.group()["tags"]["c"], self.group()["tags"].get("a")))
         self.run_tool(f"aws eks wait nodegroup-active {self.GROUP}")
         self.run_tool(f"aws eks wait nodegroup-deleted {self.GROUP}", rc=255)
-        self.run_tool("eksctl delete nodegroup --cluster lab --name train --wait")
+        self.run_tool("eksctl delete nodegroup --cluster lab --name train --drain=false --wait")
         self.run_tool(f"aws eks wait nodegroup-deleted {self.GROUP}")
         self.run_tool(f"aws eks wait nodegroup-active {self.GROUP}", rc=255)
 

@@ -124,3 +124,20 @@ fn unreadable_field_stops_the_script() {
     let run = environment.run("apply.sh", &[]);
     run.expect_refusal("EKS node group train: labels: cannot be read");
 }
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_resources_of_others() {
+    for (path, message) in [
+        (
+            r#"eks.nodegroups.train.labels."gpuc.dev/pool""#,
+            "EKS node group train: no label gpuc.dev/pool",
+        ),
+        (
+            r#"eks.clusters.small.tags."gpuc.dev/cluster""#,
+            "EKS cluster small: no tag gpuc.dev/cluster",
+        ),
+    ] {
+        states::assert_unmarked_is_kept(&SMALL, path, message);
+    }
+}

@@ -159,7 +159,7 @@ fn cluster_is_created_once() {
     assert_eq!(cluster["supportPlan"], "AKSLongTermSupport");
     assert_eq!(
         cluster["tags"],
-        json!({"cost center": "ml & co", "owner": "platform", "gpuc-tags": "cost center/owner"})
+        json!({"cost center": "ml & co", "owner": "platform", "gpuc-cluster": "rich", "gpuc-tags": "cost center/owner"})
     );
     let pools: Vec<_> = aks["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "slices", "system", "train"]);

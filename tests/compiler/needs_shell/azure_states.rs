@@ -79,3 +79,20 @@ fn failed_pool_fails_the_run() {
         run.expect_no_changes();
     }
 }
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_resources_of_others() {
+    for (path, message) in [
+        (
+            r#"aks.pools.train.nodeLabels."gpuc.dev/pool""#,
+            "AKS node pool train: no label gpuc.dev/pool",
+        ),
+        (
+            r#"aks.clusters.small.tags.gpuc-cluster"#,
+            "AKS cluster small: no tag gpuc-cluster",
+        ),
+    ] {
+        states::assert_unmarked_is_kept(&SMALL, path, message);
+    }
+}

@@ -164,7 +164,7 @@ fn cluster_is_created_once() {
     assert_eq!(cluster["releaseChannel"], json!({"channel": "STABLE"}));
     assert_eq!(
         cluster["resourceLabels"],
-        json!({"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3"})
+        json!({"owner": "platform", "cost-center": "ml", "gpuc-cluster": "rich", "gpuc-labels": "bofdon-xpidx3"})
     );
     let pools: Vec<_> = gke["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["attached", "infer", "slices", "system", "train"]);

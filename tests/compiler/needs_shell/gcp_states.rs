@@ -138,3 +138,20 @@ fn maintenance_window_of_others_is_kept() {
     assert_eq!(run.mutating_calls().len(), 1, "{}", run.stderr);
     assert!(environment.state()["gke"]["clusters"]["small"]["maintenancePolicy"].is_null());
 }
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_resources_of_others() {
+    for (path, message) in [
+        (
+            r#"gke.pools.train.config.labels."gpuc.dev/pool""#,
+            "GKE node pool train: no label gpuc.dev/pool",
+        ),
+        (
+            r#"gke.clusters.small.resourceLabels.gpuc-cluster"#,
+            "GKE cluster small: no label gpuc-cluster",
+        ),
+    ] {
+        states::assert_unmarked_is_kept(&SMALL, path, message);
+    }
+}

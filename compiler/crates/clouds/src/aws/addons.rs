@@ -23,6 +23,7 @@ pub(super) static ADDON: ResourceKind = ResourceKind {
     fields: &[],
     definitions: "",
     state: Some(&state::ADDON),
+    mark: None,
 };
 
 /// The network plugin, if gpuc configures it to enforce network policies.
@@ -32,6 +33,7 @@ pub(super) static NETWORK_ADDON: ResourceKind = ResourceKind {
     definitions: r#"def configured: .addon.configurationValues // "" | if . == "" then {} else fromjson end;
 "#,
     state: Some(&state::ADDON),
+    mark: None,
 };
 
 /// The network plugin. eksctl installs it in every cluster, without its network policy agent.

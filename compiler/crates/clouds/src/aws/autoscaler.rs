@@ -18,6 +18,7 @@ pub(super) static POD_ROLE: ResourceKind = ResourceKind {
     fields: &[],
     definitions: "",
     state: Some(&state::STACK),
+    mark: None,
 };
 
 /// The location where the file selects the Cluster Autoscaler, if gpuc installs it.

@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Change, Command, Field, FieldKind, Observation, Recovery, Resource, ResourceKind,
+    Argument, Change, Command, Field, FieldKind, Mark, Observation, Recovery, Resource,
+    ResourceKind,
 };
+use gpuc_schema::Span;
 use gpuc_schema::config::{AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc};
 use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
@@ -29,6 +31,10 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     ],
     definitions: include_str!("cluster.jq"),
     state: Some(&state::CLUSTER),
+    mark: Some(&Mark {
+        name: "tag gpuc.dev/cluster",
+        read: r#".cluster.tags["gpuc.dev/cluster"] != null"#,
+    }),
 };
 
 const EKS_API: &str =
@@ -126,7 +132,8 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
             format!("--name={}", target.cluster),
             format!("--region={}", target.region),
         ])
-        .with_arguments(["--wait"]);
+        // As in the deletion of a node group.
+        .with_arguments(["--disable-nodegroup-eviction", "--wait"]);
     Some(Resource {
         kind: &CLUSTER,
         name: target.cluster.clone(),
@@ -182,9 +189,16 @@ pub(super) fn sorted_zones(create: &AwsCreate) -> BTreeSet<&str> {
     create.zones.iter().map(|zone| zone.as_str()).collect()
 }
 
-/// The properties of a cluster that EKS does not report, as tags.
-pub(super) fn cluster_record(create: &AwsCreate) -> Tags {
-    let mut tags = Tags::new();
+/// The tag that marks a cluster that gpuc's scripts manage.
+pub(super) const MARK: &str = "gpuc.dev/cluster";
+
+fn mark(name: &str) -> (String, (String, Vec<Span>)) {
+    (MARK.to_owned(), (name.to_owned(), Vec::new()))
+}
+
+/// The mark, and the properties of a cluster that EKS does not report, as tags.
+pub(super) fn cluster_record(create: &AwsCreate, name: &str) -> Tags {
+    let mut tags = Tags::from([mark(name)]);
     if let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
         let value = (range.value.clone(), vec![range.span]);
         tags.insert(format!("{}vpc-cidr", tags::RECORD_PREFIX), value);
@@ -201,7 +215,7 @@ pub(super) fn cluster_record(create: &AwsCreate) -> Tags {
 }
 
 fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Field> {
-    let record = cluster_record(create);
+    let record = cluster_record(create, &target.cluster);
     let recorded = |kind: &'static FieldKind, key: &str| {
         let found = record.get(&format!("{}{key}", tags::RECORD_PREFIX));
         let value = found.map_or("", |(value, _)| value);
@@ -229,6 +243,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     let mut tags = tags::tags_from(&section(&checked.config).tags);
     let origin = Origin::derived(tags::tag_spans(&tags), DerivationReason::Written);
     tags.extend(ownership::tag_ownership(&tags));
+    tags.extend([mark(&target.cluster)]);
     let desired = json!(tags::key_values(&tags));
     let update = tags::update_commands(&desired, ".cluster.arn", "tags_left", &target.region);
     fields.push(Field {
@@ -294,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             command_line(&cluster.delete[0]),
-            "eksctl delete cluster --name=demo --region=us-east-1 --wait"
+            "eksctl delete cluster --name=demo --region=us-east-1 --disable-nodegroup-eviction --wait"
         );
         let version = field_of(cluster, "Kubernetes version");
         let update: Vec<_> = version.update.iter().map(command_line).collect();

@@ -81,7 +81,7 @@ fn metadata(checked: Checked<'_>) -> Node {
     let mut tags = tags::tags_from(&section.tags);
     tags.extend(ownership::tag_ownership(&tags));
     if let AwsCluster::Create(create) = &section.cluster.value {
-        tags.extend(cluster::cluster_record(create));
+        tags.extend(cluster::cluster_record(create, &name.value));
     }
     let mut metadata = Mapping::default()
         .with_value("name", &name.value, written_origin([name.span]))
@@ -280,7 +280,9 @@ fn taint_mapping(taint: &gpuc_model::PoolTaint) -> Node {
 fn tag_node(tags: &Tags) -> Node {
     let mut mapping = Mapping::default();
     for (key, (value, spans)) in tags {
-        let reason = if ownership::is_ownership_record(key) {
+        let reason = if key == cluster::MARK {
+            "teardown.sh deletes a cluster only if it has this tag"
+        } else if ownership::is_ownership_record(key) {
             "gpuc records the keys that it set, to distinguish them from externally managed keys"
         } else if key.starts_with(tags::RECORD_PREFIX) {
             "gpuc records values that EKS does not report, to detect changes"

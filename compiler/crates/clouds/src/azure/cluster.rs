@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::plan::{
-    Argument, Change, Command, Credentials, Field, FieldKind, IdentityCheck, Observation,
+    Argument, Change, Command, Credentials, Field, FieldKind, IdentityCheck, Mark, Observation,
     Provisioning, Resource, ResourceKind,
 };
 use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUpgradeChannel};
@@ -22,6 +22,7 @@ pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
     fields: &[],
     definitions: "",
     state: Some(&state::GROUP),
+    mark: None,
 };
 
 /// An AKS cluster.
@@ -43,6 +44,10 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     ],
     definitions: include_str!("tags.jq"),
     state: Some(&state::MANAGED),
+    mark: Some(&Mark {
+        name: "tag gpuc-cluster",
+        read: r#".tags["gpuc-cluster"] != null"#,
+    }),
 };
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
@@ -287,7 +292,10 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
     }
     command = command.with_arguments(["--auto-upgrade-channel", upgrade_channel(create)]);
     command = command.with_arguments(["--node-os-upgrade-channel", node_image_channel(create)]);
-    let tags = key_value_pairs(&ownership::tags_with_records(cluster_tags(cluster)));
+    let tags = key_value_pairs(&ownership::cluster_tags_with_records(
+        cluster_tags(cluster),
+        &cluster.name,
+    ));
     if !tags.is_empty() {
         command = command.with_arguments(["--tags"]).with_arguments(tags);
     }
@@ -314,7 +322,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let version = cluster.kubernetes.expect_resolved();
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
         .with_arguments(["--kubernetes-version", &version.to_string()]);
-    let tags = ownership::tags_with_records(cluster_tags(cluster));
+    let tags = ownership::cluster_tags_with_records(cluster_tags(cluster), &cluster.name);
     // az treats an empty set as no change and asks whether to reconcile; with --yes it applies the empty set
     // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
     let set_tags = az(&["aks", "update", "--yes"])

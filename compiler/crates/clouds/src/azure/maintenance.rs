@@ -14,6 +14,7 @@ pub(super) static SCHEDULE: ResourceKind = ResourceKind {
     fields: &[WINDOW],
     definitions: "",
     state: None,
+    mark: None,
 };
 
 const WINDOW: FieldKind = FieldKind {

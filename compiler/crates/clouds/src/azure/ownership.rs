@@ -24,8 +24,19 @@ pub(super) fn pool_tags_with_records(
     all
 }
 
-/// The tags of a cluster, including their ownership records.
-pub(super) fn tags_with_records(mut tags: Map<String, Value>) -> Map<String, Value> {
+/// The tags of a cluster, including their ownership records and the tag that marks a cluster that gpuc's scripts manage.
+/// The value of the mark is the name of the cluster.
+pub(super) fn cluster_tags_with_records(
+    tags: Map<String, Value>,
+    cluster: &str,
+) -> Map<String, Value> {
+    let mut all = tags_with_records(tags);
+    all.insert(format!("{RECORD_PREFIX}cluster"), Value::from(cluster));
+    all
+}
+
+/// These tags, including their ownership records.
+fn tags_with_records(mut tags: Map<String, Value>) -> Map<String, Value> {
     let records: Vec<_> = ownership_records("tags", tags.keys().cloned(), "/").collect();
     tags.extend(records);
     tags
@@ -53,7 +64,7 @@ pub(super) fn is_ownership_record(name: &str) -> bool {
     let kind = name
         .strip_prefix(RECORD_PREFIX)
         .map(|kind| kind.trim_end_matches(|c: char| c.is_ascii_digit() || c == '-'));
-    kind.is_some_and(|kind| ["labels", "taints", "tags"].contains(&kind))
+    kind.is_some_and(|kind| ["labels", "taints", "tags", "cluster"].contains(&kind))
 }
 
 /// Key and effect of a taint: `key=value:Effect` without the value.

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Command, Credentials, Field, IdentityCheck, Observation, Provisioning, Resource,
-    ResourceKind,
+    Argument, Command, Credentials, Field, IdentityCheck, Mark, Observation, Provisioning,
+    Resource, ResourceKind,
 };
 use gpuc_schema::Span;
 use gpuc_schema::config::{Gcp, GcpCreate};
@@ -28,6 +28,10 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
     state: Some(&state::CLUSTER),
+    mark: Some(&Mark {
+        name: "label gpuc-cluster",
+        read: r#".resourceLabels["gpuc-cluster"] != null"#,
+    }),
 };
 
 /// The pool that GKE creates with a cluster.
@@ -36,6 +40,7 @@ pub(super) static DEFAULT_POOL_REMOVAL: ResourceKind = ResourceKind {
     fields: kinds::DEFAULT_POOL_FIELDS,
     definitions: "",
     state: None,
+    mark: None,
 };
 
 /// Labels the nodes of the pool that GKE creates with the cluster, so that the scripts delete no other pool of this
@@ -233,12 +238,16 @@ fn resource_labels(gcp: &Gcp, target: Target<'_>) -> Setting {
     let labels = written
         .iter()
         .map(|(key, value)| (key.value.clone(), value.value.clone()));
-    let labels: BTreeMap<_, _> = labels.chain(records).collect();
+    let mark = (
+        ownership::CLUSTER_MARK.to_owned(),
+        target.cluster.to_string(),
+    );
+    let labels: BTreeMap<_, _> = labels.chain(records).chain([mark]).collect();
     let pairs: Vec<_> = labels
         .iter()
         .map(|(key, value)| format!("{key}={value}"))
         .collect();
-    let flag = (!pairs.is_empty()).then(|| format!("--labels={}", pairs.join(",")));
+    let flag = Some(format!("--labels={}", pairs.join(",")));
     let all = Argument::Observed("all_labels".to_owned());
     Setting::new(&kinds::RESOURCE_LABELS, json!(labels), span)
         .with_flags(flag)

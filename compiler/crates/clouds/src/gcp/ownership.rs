@@ -12,6 +12,9 @@ const MAX_LABEL_LENGTH: usize = 63;
 /// Key of the resource labels with ownership records: the key of a resource label must not contain a `/`.
 const RESOURCE_RECORD_PREFIX: &str = "gpuc-labels";
 
+/// The resource label that marks a cluster that gpuc's scripts manage. Its value is the name of the cluster.
+pub(super) const CLUSTER_MARK: &str = "gpuc-cluster";
+
 /// Node labels with the ownership records of node labels and of taints. Taints are listed as `key:EFFECT`.
 pub(super) fn node_label_records<'k>(
     labels: impl Iterator<Item = &'k str>,
@@ -50,9 +53,9 @@ pub(super) fn resource_label_records<'k>(
     )
 }
 
-/// Whether a resource label is an ownership record.
+/// Whether a resource label is an ownership record or a mark.
 pub(super) fn is_ownership_record(key: &str) -> bool {
-    key.starts_with(RESOURCE_RECORD_PREFIX)
+    key.starts_with(RESOURCE_RECORD_PREFIX) || key == CLUSTER_MARK
 }
 
 /// Thirty bits of a key, as six letters and digits. `labels.jq` computes the same hash; its numbers are exact up to

@@ -18,6 +18,7 @@ pub(super) static NODE: ResourceKind = ResourceKind {
     fields: &[LABELS, TAINTS],
     definitions: "",
     state: None,
+    mark: None,
 };
 
 /// gpuc's labels: the pool label and the dedicated-to label, and all labels that the annotation lists.

@@ -159,6 +159,18 @@ pub struct ResourceKind {
     pub definitions: &'static str,
     /// How the scripts read its state; `None` if it is ready as soon as it exists.
     pub state: Option<&'static StateKind>,
+    /// What shows that gpuc's scripts created or updated it; `None` if it belongs to another resource, or records what
+    /// gpuc set. `teardown.sh` changes nothing if a resource does not have its mark.
+    pub mark: Option<&'static Mark>,
+}
+
+/// What shows that gpuc's scripts manage a resource.
+#[derive(Debug)]
+pub struct Mark {
+    /// Its name in messages: `label gpuc.dev/pool`.
+    pub name: &'static str,
+    /// The jq program that outputs on the observed resource whether it has the mark.
+    pub read: &'static str,
 }
 
 /// The state of a kind of resource or of an update.

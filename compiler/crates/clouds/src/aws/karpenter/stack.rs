@@ -6,7 +6,7 @@
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::KARPENTER;
 use gpuc_model::plan::{
-    Argument, Change, Contents, Field, FieldKind, File, Observation, Resource, ResourceKind,
+    Argument, Change, Contents, Field, FieldKind, File, Mark, Observation, Resource, ResourceKind,
 };
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
@@ -30,6 +30,10 @@ pub(in super::super) static STACK: ResourceKind = ResourceKind {
     fields: &[TEMPLATE],
     definitions: "",
     state: Some(&state::STACK),
+    mark: Some(&Mark {
+        name: "tag gpuc.dev/template",
+        read: r#"any(.Stacks[0].Tags[]?; .Key == "gpuc.dev/template")"#,
+    }),
 };
 
 /// The machines that Karpenter created. gpuc's scripts only delete them, before they delete the cluster.
@@ -38,6 +42,7 @@ pub(in super::super) static KARPENTER_NODES: ResourceKind = ResourceKind {
     fields: &[],
     definitions: "",
     state: None,
+    mark: None,
 };
 
 const TEMPLATE: FieldKind = FieldKind {

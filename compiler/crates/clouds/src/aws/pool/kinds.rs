@@ -1,6 +1,6 @@
 //! The fields of a managed node group, and how a change of each is applied.
 
-use gpuc_model::plan::{Change, FieldKind, ResourceKind};
+use gpuc_model::plan::{Change, FieldKind, Mark, ResourceKind};
 
 use super::super::state;
 
@@ -30,6 +30,10 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     ],
     definitions: include_str!("../node_group.jq"),
     state: Some(&state::NODE_GROUP),
+    mark: Some(&Mark {
+        name: "label gpuc.dev/pool",
+        read: r#".nodegroup.labels["gpuc.dev/pool"] != null"#,
+    }),
 };
 
 const EKS_API: &str = "botocore 1.43.11, eks UpdateNodegroupConfig and UpdateNodegroupVersion; aws-cli 1.45.11 refuses the flag, tried 2026-11-21";

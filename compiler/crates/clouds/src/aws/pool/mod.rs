@@ -3,16 +3,16 @@
 mod fields;
 mod kinds;
 
-use gpuc_model::Pool;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{Argument, Command, Observation, Resource};
-use gpuc_schema::config::DevicePlugin;
+use gpuc_model::{Cluster, Pool};
+use gpuc_schema::config::{AwsCluster, DevicePlugin};
 use gpuc_syntax::node::Origin;
 
 use super::commands::Target;
 use super::eksctl;
 use super::node_group::NodeGroup;
-use super::state;
+use super::{section, state};
 use fields::fields;
 pub(super) use kinds::NODE_GROUP;
 
@@ -46,14 +46,24 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
             absent_pattern: "ResourceNotFoundException",
         },
         create: create_commands(&group, &target),
-        manual_delete: Vec::new(),
+        manual_delete: vec![delete.clone()],
         remnant: Some(state::eksctl_stack(&target, &format!("nodegroup-{name}"))),
         recovery: state::node_group_recovery(&target, name, &delete),
         created_with: None,
         fields: fields(&group, &target),
-        delete: vec![delete],
+        delete: vec![delete.with_arguments(teardown_flags(&checked))],
         origin: Origin::rule([pool.name.span], "each pool is a managed node group"),
     }
+}
+
+/// The flags of a deletion together with the cluster: the PodDisruptionBudget of CoreDNS prevents the eviction from the
+/// last nodes (github.com/eksctl-io/eksctl/issues/7719, 2026-11-23; pkg/ctl/delete/nodegroup.go @00617d06).
+fn teardown_flags(cluster: &Cluster) -> Option<&'static str> {
+    matches!(
+        section(&cluster.config).cluster.value,
+        AwsCluster::Create(_)
+    )
+    .then_some("--disable-eviction")
 }
 
 fn create_commands(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {

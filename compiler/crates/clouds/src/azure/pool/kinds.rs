@@ -1,6 +1,6 @@
 //! The fields of a node pool, and the impact of changing each of them.
 
-use gpuc_model::plan::{Change, FieldKind, ResourceKind};
+use gpuc_model::plan::{Change, FieldKind, Mark, ResourceKind};
 
 use super::super::state;
 
@@ -34,6 +34,10 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
     ],
     definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
     state: Some(&state::MANAGED),
+    mark: Some(&Mark {
+        name: "label gpuc.dev/pool",
+        read: r#".nodeLabels["gpuc.dev/pool"] != null"#,
+    }),
 };
 
 const DOCS: &str = "MicrosoftDocs/azure-aks-docs articles/aks/create-node-pools.md@fb060abe";

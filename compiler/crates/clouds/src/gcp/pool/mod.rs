@@ -7,7 +7,7 @@ mod nondisruptive;
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Command, Observation, Resource, ResourceKind};
+use gpuc_model::plan::{Command, Mark, Observation, Resource, ResourceKind};
 use gpuc_syntax::node::{DerivationReason, Origin};
 
 use super::location::Target;
@@ -20,6 +20,10 @@ pub(super) static POOL: ResourceKind = ResourceKind {
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("../labels.jq"), include_str!("sets.jq")),
     state: Some(&state::POOL),
+    mark: Some(&Mark {
+        name: "label gpuc.dev/pool",
+        read: r#".config.labels["gpuc.dev/pool"] != null"#,
+    }),
 };
 
 /// The resource for a pool.

@@ -4,6 +4,7 @@ use gpuc_model::plan::{Plan, Resource};
 use gpuc_syntax::shell::quote;
 use serde_json::Value;
 
+use super::command::{format_command, quoted_program};
 use super::resource::{change_commands, state_functions};
 use super::segments::{Operation, Segment, Segments};
 use super::{preconditions, script_head};
@@ -58,12 +59,27 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
         let number = index + 1;
         segments.extend(state_functions(resource, number));
         let delete = change_commands(2, &resource.delete, &Value::Null);
-        let delete = format!("\ndelete_{number}() {{\n{delete}}}\n");
+        let delete = format!(
+            "{}\ndelete_{number}() {{\n{delete}}}\n",
+            mark_function(resource, number)
+        );
         segments.push(Segment::Resource(resource, Operation::Delete), delete);
     }
     let run = format!("\ntake_down {} {}\n", resources.len(), quote(action));
     segments.push(Segment::Boilerplate(DELETE_PURPOSE), run);
     segments
+}
+
+/// The function that stops the script if the resource does not have gpuc's mark.
+fn mark_function(resource: &Resource, number: usize) -> String {
+    let mark = resource.kind.mark.map_or_else(
+        || "  :\n".to_owned(),
+        |mark| {
+            let words = ["require_mark".to_owned(), quote(mark.name)];
+            format_command(2, &[words.to_vec(), vec![quoted_program(mark.read)]])
+        },
+    );
+    format!("\nmark_{number}() {{\n{mark}}}\n")
 }
 
 /// The purpose of [`CONFIRM`].

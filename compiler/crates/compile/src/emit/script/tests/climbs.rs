@@ -18,6 +18,7 @@ static CLUSTER: ResourceKind = ResourceKind {
     }],
     definitions: "",
     state: None,
+    mark: None,
 };
 
 /// Runs the script on a cluster with this version, and returns the outcome and the resulting version.

@@ -77,6 +77,7 @@ static POOL: ResourceKind = ResourceKind {
     fields: &[SIZE, LABELS, IMAGE],
     definitions: "# The name of a pool.\ndef b: {b: \"?\"};\n",
     state: None,
+    mark: None,
 };
 
 /// A text that breaks out of incorrect quotes and comments.
