@@ -89,7 +89,7 @@ fn teardown_keeps_resources_of_others() {
             "AKS node pool train: no label gpuc.dev/pool",
         ),
         (
-            r#"aks.clusters.small.tags.gpuc-cluster"#,
+            "aks.clusters.small.tags.gpuc-cluster",
             "AKS cluster small: no tag gpuc-cluster",
         ),
     ] {

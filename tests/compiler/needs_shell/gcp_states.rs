@@ -148,7 +148,7 @@ fn teardown_keeps_resources_of_others() {
             "GKE node pool train: no label gpuc.dev/pool",
         ),
         (
-            r#"gke.clusters.small.resourceLabels.gpuc-cluster"#,
+            "gke.clusters.small.resourceLabels.gpuc-cluster",
             "GKE cluster small: no label gpuc-cluster",
         ),
     ] {

@@ -105,6 +105,27 @@ mod tests {
         }
     }
 
+    /// Source: aws.amazon.com/ec2/instance-types/t3, general knowledge.
+    #[test]
+    fn names_determine_burstable_sizes() {
+        for (size, vcpus, memory_mib) in [
+            ("nano", 2, 512),
+            ("micro", 2, 1_024),
+            ("small", 2, 2_048),
+            ("medium", 2, 4_096),
+            ("large", 2, 8_192),
+            ("xlarge", 4, 16_384),
+            ("2xlarge", 8, 32_768),
+        ] {
+            let found = cpu_machine(&format!("t3.{size}")).expect(size);
+            assert_eq!(
+                (found.vcpus, found.memory_mib),
+                (vcpus, memory_mib),
+                "{size}"
+            );
+        }
+    }
+
     #[test]
     fn unknown_names_have_no_size() {
         for name in [

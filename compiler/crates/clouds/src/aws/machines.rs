@@ -20,6 +20,8 @@ pub struct Ec2Instance {
     pub machine: Machine,
     /// The number of EFA interfaces, which nodes advertise as `vpc.amazonaws.com/efa`. `None` without a source.
     pub efa: Option<u32>,
+    /// Whether its first network card supports EFA, where eksctl attaches an interface.
+    pub efa_on_first_card: bool,
     /// Total size of the local disks, in GB; `None` without a source.
     pub local_nvme_gb: Option<u32>,
     /// Network bandwidth in Mbit/s.
@@ -135,7 +137,7 @@ pub static MACHINES: &[Ec2Instance] = &[
 
     row("p6-b200.48xlarge",   192, 2_048, B200,     8, 3_200_000,  8, 30_400,   198).capacity_blocks(),
 
-    row("p6-b300.48xlarge",   192, 4_096, B300,     8, 6_400_000, 16, 30_400,   198).capacity_blocks(),
+    row("p6-b300.48xlarge",   192, 4_096, B300,     8, 6_400_000, 16, 30_400,   198).capacity_blocks().first_card_without_efa(),
 
     row("p6e-gb200.36xlarge", 144,   960, GB200,    4, 3_200_000,  0,      0,     0).capacity_blocks().part_of_ultraserver(),
 ];
@@ -214,6 +216,7 @@ const fn row(
             source: KARPENTER_SOURCE,
         },
         efa: Some(efa),
+        efa_on_first_card: true,
         local_nvme_gb: Some(local_nvme_gb),
         network_mbps,
         max_pods: Some(max_pods),
@@ -252,6 +255,15 @@ impl Ec2Instance {
             ..self
         };
         known.note(METAL_NOTE)
+    }
+
+    /// The first of the 17 network cards of p6-b300 is for IP only (aws/aws-parallelcluster#7143, 2025-12-06). eksctl
+    /// attaches an EFA interface to it (eksctl-io/eksctl:pkg/cfn/builder/network_interfaces.go @99984adb, 2026-08-21).
+    const fn first_card_without_efa(self) -> Self {
+        Self {
+            efa_on_first_card: false,
+            ..self
+        }
     }
 
     const fn capacity_blocks(self) -> Self {

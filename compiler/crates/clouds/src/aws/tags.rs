@@ -309,7 +309,7 @@ nodePools:
         let memory = "cost team";
         assert_eq!(
             tags("EKS cluster"),
-            serde_json::json!({"cost": "b", "team": "a", "gpuc.dev/tags": memory})
+            serde_json::json!({"cost": "b", "team": "a", "gpuc.dev/cluster": "demo", "gpuc.dev/tags": memory})
         );
         assert_eq!(
             tags("EKS node group"),

@@ -504,7 +504,7 @@ mod tests {
              --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
              --network-plugin azure --network-plugin-mode overlay --output none \
              --enable-oidc-issuer --enable-workload-identity \
-             --auto-upgrade-channel none --node-os-upgrade-channel NodeImage \
+             --auto-upgrade-channel none --node-os-upgrade-channel NodeImage --tags gpuc-cluster=demo \
              --nodepool-name system --node-vm-size Standard_D4s_v5 --os-sku Ubuntu --node-count 2 \
              --node-osdisk-size 100 --nodepool-labels gpuc.dev/pool=system"
         );

@@ -24,8 +24,8 @@ pub(super) fn pool_tags_with_records(
     all
 }
 
-/// The tags of a cluster, including their ownership records and the tag that marks a cluster that gpuc's scripts manage.
-/// The value of the mark is the name of the cluster.
+/// The tags of a cluster, including their ownership records, and the tag that marks a cluster that gpuc's scripts
+/// manage. The value of the mark is the name of the cluster.
 pub(super) fn cluster_tags_with_records(
     tags: Map<String, Value>,
     cluster: &str,

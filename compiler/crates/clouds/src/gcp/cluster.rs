@@ -312,7 +312,7 @@ mod tests {
             command_line(&resource_of(&provisioning, "cluster").create[0]),
             "gcloud container clusters create demo --project=acme-ml-prod --location=us-central1-a \
              --quiet --release-channel=regular --cluster-version=1.34 \
-             --workload-pool=acme-ml-prod.svc.id.goog --enable-ip-alias \
+             --workload-pool=acme-ml-prod.svc.id.goog --labels=gpuc-cluster=demo --enable-ip-alias \
              --node-labels=gpuc.dev/first-pool=yes --num-nodes=1 \
              --machine-type=e2-medium --disk-size=30GB"
         );

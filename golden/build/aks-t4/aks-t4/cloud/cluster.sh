@@ -104,7 +104,7 @@ compare_2() {
   field 'automatic node image upgrades' changes '' \
     '"NodeImage"' \
     '.autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage"'
-  field tags changes '' '{}' our_tags_spelled their_tags
+  field tags changes '' '{"gpuc-cluster":"aks-t4"}' our_tags_spelled their_tags
   compare_fields
 }
 
@@ -129,6 +129,7 @@ apply_2() {
       --enable-workload-identity \
       --auto-upgrade-channel none \
       --node-os-upgrade-channel NodeImage \
+      --tags 'gpuc-cluster=aks-t4' \
       --nodepool-name system \
       --node-vm-size Standard_D4s_v5 \
       --os-sku Ubuntu \
@@ -191,7 +192,7 @@ apply_2() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed '{}' '(all_tags) | @sh')
+    observed_1=$(observed '{"gpuc-cluster":"aks-t4"}' '(all_tags) | @sh')
     local -a words_1
     eval "words_1=($observed_1)"
     run az aks update \

@@ -88,6 +88,10 @@ recovery_1() {
   esac
 }
 
+mark_1() {
+  require_mark 'label gpuc.dev/pool' '.nodeLabels["gpuc.dev/pool"] != null'
+}
+
 delete_1() {
   run az aks nodepool delete \
     --subscription 00000000-1111-2222-3333-444444444444 \
@@ -125,6 +129,10 @@ recovery_2() {
       ;;
     *) ;;
   esac
+}
+
+mark_2() {
+  require_mark 'tag gpuc-cluster' '.tags["gpuc-cluster"] != null'
 }
 
 delete_2() {

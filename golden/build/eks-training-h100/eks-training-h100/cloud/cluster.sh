@@ -47,7 +47,11 @@ explain_1() {
 recovery_1() {
   case $1 in
     FAILED)
-      recover eksctl delete cluster --name=eks-training-h100 --region=us-east-1 --wait
+      recover eksctl delete cluster \
+        --name=eks-training-h100 \
+        --region=us-east-1 \
+        --disable-nodegroup-eviction \
+        --wait
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -89,7 +93,10 @@ compare_1() {
   field 'API server endpoint' changes '' \
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
-  field tags changes '' '{"gpuc.dev/tags":"team","team":"platform"}' our_tags their_tags
+  field tags changes '' \
+    '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}' \
+    our_tags \
+    their_tags
   field 'Kubernetes version' climbs 'EKS upgrades a control plane one minor version at a time' \
     '"1.34"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -118,15 +125,21 @@ apply_1() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
+    observed_1=$(observed \
+      '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}' \
+      .cluster.arn)
     run aws eks tag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
-      --tags '{"gpuc.dev/tags":"team","team":"platform"}'
+      --tags '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}'
     local observed_2
-    observed_2=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' .cluster.arn)
+    observed_2=$(observed \
+      '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}' \
+      .cluster.arn)
     local observed_3
-    observed_3=$(observed '{"gpuc.dev/tags":"team","team":"platform"}' tags_left)
+    observed_3=$(observed \
+      '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}' \
+      tags_left)
     [ "$observed_3" = null ] || run aws eks untag-resource \
       --region us-east-1 \
       --resource-arn "$observed_2" \

@@ -140,8 +140,17 @@ recovery_1() {
   esac
 }
 
+mark_1() {
+  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+}
+
 delete_1() {
-  run eksctl delete nodegroup --cluster=eks-training-h100 --name=train --region=us-east-1 --wait
+  run eksctl delete nodegroup \
+    --cluster=eks-training-h100 \
+    --name=train \
+    --region=us-east-1 \
+    --wait \
+    --disable-eviction
 }
 
 read_2() {
@@ -228,8 +237,17 @@ recovery_2() {
   esac
 }
 
+mark_2() {
+  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+}
+
 delete_2() {
-  run eksctl delete nodegroup --cluster=eks-training-h100 --name=system --region=us-east-1 --wait
+  run eksctl delete nodegroup \
+    --cluster=eks-training-h100 \
+    --name=system \
+    --region=us-east-1 \
+    --wait \
+    --disable-eviction
 }
 
 read_3() {
@@ -261,7 +279,11 @@ explain_3() {
 recovery_3() {
   case $1 in
     FAILED)
-      recover eksctl delete cluster --name=eks-training-h100 --region=us-east-1 --wait
+      recover eksctl delete cluster \
+        --name=eks-training-h100 \
+        --region=us-east-1 \
+        --disable-nodegroup-eviction \
+        --wait
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -291,8 +313,16 @@ recovery_3() {
   esac
 }
 
+mark_3() {
+  require_mark 'tag gpuc.dev/cluster' '.cluster.tags["gpuc.dev/cluster"] != null'
+}
+
 delete_3() {
-  run eksctl delete cluster --name=eks-training-h100 --region=us-east-1 --wait
+  run eksctl delete cluster \
+    --name=eks-training-h100 \
+    --region=us-east-1 \
+    --disable-nodegroup-eviction \
+    --wait
 }
 
 take_down 3 deleting

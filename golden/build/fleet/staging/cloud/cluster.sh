@@ -47,7 +47,11 @@ explain_1() {
 recovery_1() {
   case $1 in
     FAILED)
-      recover eksctl delete cluster --name=staging --region=us-east-1 --wait
+      recover eksctl delete cluster \
+        --name=staging \
+        --region=us-east-1 \
+        --disable-nodegroup-eviction \
+        --wait
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -87,7 +91,7 @@ compare_1() {
   field 'API server endpoint' changes '' \
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
-  field tags changes '' '{}' our_tags their_tags
+  field tags changes '' '{"gpuc.dev/cluster":"staging"}' our_tags their_tags
   field 'Kubernetes version' climbs 'EKS upgrades a control plane one minor version at a time' \
     '"1.35"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
@@ -116,13 +120,19 @@ apply_1() {
   fi
   if differs tags; then
     local observed_1
-    observed_1=$(observed '{}' .cluster.arn)
-    local observed_2
-    observed_2=$(observed '{}' tags_left)
-    [ "$observed_2" = null ] || run aws eks untag-resource \
+    observed_1=$(observed '{"gpuc.dev/cluster":"staging"}' .cluster.arn)
+    run aws eks tag-resource \
       --region us-east-1 \
       --resource-arn "$observed_1" \
-      --tag-keys "$observed_2"
+      --tags '{"gpuc.dev/cluster":"staging"}'
+    local observed_2
+    observed_2=$(observed '{"gpuc.dev/cluster":"staging"}' .cluster.arn)
+    local observed_3
+    observed_3=$(observed '{"gpuc.dev/cluster":"staging"}' tags_left)
+    [ "$observed_3" = null ] || run aws eks untag-resource \
+      --region us-east-1 \
+      --resource-arn "$observed_2" \
+      --tag-keys "$observed_3"
   fi
   if differs 'Kubernetes version'; then
     run_update aws eks update-cluster-version \

@@ -31,6 +31,7 @@ failed_resources=()
 failure=()
 explaining=
 hint= # what to do if the next command fails
+unmarked=() # resources to delete without the mark of these scripts
 absent=() # resources that no script creates
 created=
 acted=
@@ -661,10 +662,26 @@ listed() {
   for text in "$@"; do printf ', %s' "$text"; done
 }
 
+# require_mark MARK PROGRAM: collects the resource of this number, unless PROGRAM, a jq program, shows that it has the mark
+# that the scripts set on what they create and update.
+require_mark() {
+  local answer
+  answer=$(jq "$2" "$work/$number.json") || die "${names[number]}: cannot read the $1"
+  [ "$answer" = true ] || unmarked+=("${names[number]}: no $1")
+}
+
 # take_down COUNT ACTION: deletes every existing resource with delete_1, delete_2, …. ACTION is the word for this in
 # messages.
 take_down() {
   local count=$1 action=$2
+  for ((number = 1; number <= count; number++)); do
+    "read_$number"
+    is_missing || "mark_$number"
+  done
+  [ ${#unmarked[@]} -eq 0 ] ||
+    stop 'not created by these scripts:' "${unmarked[@]}" \
+      'delete them yourself, or run apply.sh, which marks what it manages'
+  [ -z "$stopped" ] || exit 1
   for ((number = 1; number <= count; number++)); do
     await_stable
     if [ "${states[number]}" = recoverable ]; then

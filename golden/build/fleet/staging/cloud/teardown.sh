@@ -96,6 +96,10 @@ recovery_1() {
   esac
 }
 
+mark_1() {
+  :
+}
+
 delete_1() {
   run eksctl delete podidentityassociation \
     --cluster=staging \
@@ -184,8 +188,17 @@ recovery_2() {
   esac
 }
 
+mark_2() {
+  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+}
+
 delete_2() {
-  run eksctl delete nodegroup --cluster=staging --name=infer --region=us-east-1 --wait
+  run eksctl delete nodegroup \
+    --cluster=staging \
+    --name=infer \
+    --region=us-east-1 \
+    --wait \
+    --disable-eviction
 }
 
 read_3() {
@@ -268,8 +281,17 @@ recovery_3() {
   esac
 }
 
+mark_3() {
+  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+}
+
 delete_3() {
-  run eksctl delete nodegroup --cluster=staging --name=system --region=us-east-1 --wait
+  run eksctl delete nodegroup \
+    --cluster=staging \
+    --name=system \
+    --region=us-east-1 \
+    --wait \
+    --disable-eviction
 }
 
 read_4() {
@@ -301,7 +323,11 @@ explain_4() {
 recovery_4() {
   case $1 in
     FAILED)
-      recover eksctl delete cluster --name=staging --region=us-east-1 --wait
+      recover eksctl delete cluster \
+        --name=staging \
+        --region=us-east-1 \
+        --disable-nodegroup-eviction \
+        --wait
       ;;
     remnant:ROLLBACK_COMPLETE)
       recover_safely aws cloudformation update-termination-protection \
@@ -329,8 +355,12 @@ recovery_4() {
   esac
 }
 
+mark_4() {
+  require_mark 'tag gpuc.dev/cluster' '.cluster.tags["gpuc.dev/cluster"] != null'
+}
+
 delete_4() {
-  run eksctl delete cluster --name=staging --region=us-east-1 --wait
+  run eksctl delete cluster --name=staging --region=us-east-1 --disable-nodegroup-eviction --wait
 }
 
 take_down 4 deleting

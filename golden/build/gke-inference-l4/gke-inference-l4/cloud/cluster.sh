@@ -63,7 +63,7 @@ compare_1() {
     'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . and ($want != null or (.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T"))) then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end' \
     'if $want != null then [] else [.maintenancePolicy.window // {} | (.recurringWindow // empty | select(.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T") | not) | "\(.recurrence) from \(.window.startTime)"), (.dailyMaintenanceWindow // empty | "daily from \(.startTime)")] end'
   field 'resource labels' changes '' \
-    '{"cost-center":"inference","gpuc-labels":"bofdon"}' \
+    '{"cost-center":"inference","gpuc-cluster":"gke-inference-l4","gpuc-labels":"bofdon"}' \
     our_labels \
     their_labels
   compare_fields
@@ -80,7 +80,7 @@ apply_1() {
       --cluster-version=1.34 \
       --workload-pool=acme-ml-prod.svc.id.goog \
       --addons=GcePersistentDiskCsiDriver,GcsFuseCsiDriver,HorizontalPodAutoscaling,HttpLoadBalancing \
-      --labels=cost-center=inference,gpuc-labels=bofdon \
+      --labels=cost-center=inference,gpuc-cluster=gke-inference-l4,gpuc-labels=bofdon \
       --enable-ip-alias \
       --node-labels=gpuc.dev/first-pool=yes \
       --num-nodes=1 \
@@ -126,7 +126,9 @@ apply_1() {
   fi
   if differs 'resource labels'; then
     local observed_1
-    observed_1=$(observed '{"cost-center":"inference","gpuc-labels":"bofdon"}' all_labels)
+    observed_1=$(observed \
+      '{"cost-center":"inference","gpuc-cluster":"gke-inference-l4","gpuc-labels":"bofdon"}' \
+      all_labels)
     run gcloud container clusters update gke-inference-l4 \
       --project=acme-ml-prod \
       --location=us-central1 \

@@ -80,6 +80,10 @@ recovery_1() {
   esac
 }
 
+mark_1() {
+  require_mark 'label gpuc.dev/pool' '.config.labels["gpuc.dev/pool"] != null'
+}
+
 delete_1() {
   run gcloud container node-pools delete infer \
     --cluster=gke-inference-l4 \
@@ -114,6 +118,10 @@ recovery_2() {
   esac
 }
 
+mark_2() {
+  require_mark 'label gpuc.dev/pool' '.config.labels["gpuc.dev/pool"] != null'
+}
+
 delete_2() {
   run gcloud container node-pools delete system \
     --cluster=gke-inference-l4 \
@@ -144,6 +152,10 @@ recovery_3() {
       ;;
     *) ;;
   esac
+}
+
+mark_3() {
+  require_mark 'label gpuc-cluster' '.resourceLabels["gpuc-cluster"] != null'
 }
 
 delete_3() {

@@ -58,6 +58,10 @@ read_1() {
   observe 'node dgx-02' '\(NotFound\)' kubectl --context dgx-lab get node dgx-02 --output json
 }
 
+mark_1() {
+  :
+}
+
 delete_1() {
   local observed_1
   observed_1=$(observed \
@@ -74,6 +78,10 @@ delete_1() {
 
 read_2() {
   observe 'node dgx-01' '\(NotFound\)' kubectl --context dgx-lab get node dgx-01 --output json
+}
+
+mark_2() {
+  :
 }
 
 delete_2() {
@@ -94,6 +102,10 @@ read_3() {
   observe 'node cpu-02' '\(NotFound\)' kubectl --context dgx-lab get node cpu-02 --output json
 }
 
+mark_3() {
+  :
+}
+
 delete_3() {
   local observed_1
   observed_1=$(observed \
@@ -110,6 +122,10 @@ delete_3() {
 
 read_4() {
   observe 'node cpu-01' '\(NotFound\)' kubectl --context dgx-lab get node cpu-01 --output json
+}
+
+mark_4() {
+  :
 }
 
 delete_4() {

@@ -13,8 +13,10 @@ pub(super) static RULE: Rule = Rule {
         name: "efa-unavailable",
         severity: Severity::Error,
         summary: "a machine type does not support EFA",
-        checks: "Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog.",
-        reason: "eksctl queries EC2 and rejects the node group.",
+        checks: "Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog, and whether eksctl can
+attach them.",
+        reason: "eksctl queries EC2 and rejects the node group. For p6-b300.48xlarge, it attaches an EFA interface to the
+first network card, which does not support EFA.",
         remedy: "Remove `efa`, or use a larger machine type: `gpuc catalog machines` shows which ones support EFA.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -36,7 +38,21 @@ fn run(cluster: &Cluster, report: &mut Report) {
         else {
             continue;
         };
-        if instance.efa == Some(0) {
+        if !instance.efa_on_first_card {
+            let name = instance.machine.name;
+            report
+                .diagnostic(
+                    &RULE.code,
+                    efa.span,
+                    format!("eksctl cannot create nodes of type `{name}` with EFA"),
+                )
+                .label(machine_span(pool), "the machine type is set here")
+                .help(
+                    "remove `efa`, or create the node group outside gpuc with your own launch template, and describe it \
+                     with `existing`",
+                )
+                .emit();
+        } else if instance.efa == Some(0) {
             let name = instance.machine.name;
             let with_efa = MACHINES.iter().find(|other| {
                 other.machine.family == instance.machine.family
@@ -57,6 +73,27 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 None => builder.help("remove `efa`"),
             }
             .emit();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::{HEAD, codes};
+
+    #[test]
+    fn machines_to_which_eksctl_attaches_efa_are_accepted() {
+        for (machine, is_found) in [
+            ("p5.48xlarge", false),
+            ("p6-b200.48xlarge", false),
+            ("p6-b300.48xlarge", true),
+            ("g5.xlarge", true),
+        ] {
+            let yaml = format!(
+                "{HEAD}nodePools: [{{name: gpu, machine: {machine}, zones: [us-east-1a], nodes: {{count: 2}}, \
+                 network: {{efa: {{}}}}}}]"
+            );
+            assert_eq!(codes(&yaml).contains(&"GPUC2521"), is_found, "{machine}");
         }
     }
 }
