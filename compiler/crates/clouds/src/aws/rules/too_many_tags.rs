@@ -52,7 +52,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// The maximum number of tags that gpuc sets. AWS allows 50; eksctl, EKS and the Auto Scaling group add 12:
+/// The maximum number of tags that gpuc sets on a pool. AWS allows 50; eksctl, EKS and the Auto Scaling group add 12:
 /// alpha.eksctl.io/…, eksctl.cluster.k8s.io/…, eks:…, k8s.io/cluster-autoscaler/…, kubernetes.io/cluster/… and Name
-/// (eksctl-io/eksctl @99984adb, 2026-08-21).
-const MAX_TAGS: usize = 38;
+/// (eksctl-io/eksctl @99984adb, 2026-08-21). The stack of the pool also passes on the three tags that gpuc adds to the
+/// cluster.
+const MAX_TAGS: usize = 35;
