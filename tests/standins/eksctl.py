@@ -496,7 +496,9 @@ def create_pod_identity(call):
     stacks = call.data["eks"].setdefault("stacks", {})
     if stack in stacks:
         raise _command_error(f"creating CloudFormation stack \"{stack}\": AlreadyExistsException")
+    tags = [each.partition("=") for each in call.get("--tags", "").split(",") if each]
     stacks[stack] = {"StackName": stack, "StackStatus": "CREATE_COMPLETE",
+                     "Tags": [{"Key": key, "Value": value} for key, _, value in tags],
                      "_cluster": cluster, "_policies": call.get("--well-known-policies")}
     return 0
 

@@ -301,6 +301,7 @@ fn external_settings_are_unchanged() {
     };
     let planted = json!({
         "cluster": {
+            "gpuc.dev/cluster": "rich",
             "cost center": "ml: a/b", "owner": "platform", "gpuc.dev/tags": "cost=_center owner", "bill to": "x",
         },
         "tags": {
@@ -318,7 +319,7 @@ fn external_settings_are_unchanged() {
         "taints": [{"key": "batch", "value": "", "effect": "PREFER_NO_SCHEDULE"}, gpu, theirs],
     });
     let left = json!({
-        "cluster": {"owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x"},
+        "cluster": {"gpuc.dev/cluster": "rich", "owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x"},
         "tags": {
             "owner": "platform", "gpuc.dev/tags": "owner", "bill to": "x",
             "gpuc.dev/labels": "acme.dev/tier k8s.amazonaws.com/accelerator",
@@ -385,11 +386,17 @@ fn teardown_deletes_karpenter_nodes() {
     let mut state = environment.state();
     let machine = |cluster: &str, pool: &str| {
         let owner = format!("kubernetes.io/cluster/{cluster}");
-        json!({"state": "running", "tags": {owner: "owned", "karpenter.sh/nodepool": pool}})
+        json!({"state": "running", "tags": {
+            owner: "owned", "karpenter.sh/nodepool": pool, "gpuc.dev/cluster": cluster,
+        }})
     };
+    let mut other_installation = machine("karp", "infer");
+    let tags = other_installation["tags"].as_object_mut().unwrap();
+    tags.remove("gpuc.dev/cluster");
     state["eks"]["instances"] = json!({
         "i-1": machine("karp", "infer"), "i-2": machine("karp", "infer"),
         "i-3": machine("karp", "other"), "i-4": machine("another", "infer"),
+        "i-5": other_installation,
     });
     environment.set_state(&state);
     let run = environment
@@ -413,6 +420,7 @@ fn teardown_deletes_karpenter_nodes() {
         ("i-2", "terminated"),
         ("i-3", "running"),
         ("i-4", "running"),
+        ("i-5", "running"),
     ] {
         assert_eq!(left[name]["state"], state, "{name}");
     }

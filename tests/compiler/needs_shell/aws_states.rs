@@ -141,3 +141,31 @@ fn teardown_keeps_resources_of_others() {
         states::assert_unmarked_is_kept(&SMALL, path, message);
     }
 }
+
+/// A stack in progress hides whether the cluster that it creates has the mark.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_checks_the_mark_again_after_waiting() {
+    let environment = SMALL.environment();
+    // Someone else creates a cluster of this name; EKS does not know it yet.
+    let create = r#"printf '%s\n' 'apiVersion: eksctl.io/v1alpha5' 'kind: ClusterConfig' \
+        'metadata: {name: small, region: us-east-1, version: "1.34", tags: {owner: another}}' >file.yaml
+        standin-state set behavior.delay 20
+        GPUC_STANDIN_KILL=eksctl:create bash -c 'eksctl create cluster -f file.yaml --without-nodegroup' || true
+        rm file.yaml
+        appears='.pending[0].at as $at | .pending |= [{$at, do: [["set", ["eks", "clusters", "small"], $cluster]]}] + .'
+        cluster=$(standin-state get eks.clusters.small)
+        time=$(jq --argjson cluster "$cluster" "$appears" "$GPUC_STANDIN_STATE.time")
+        printf '%s\n' "$time" >"$GPUC_STANDIN_STATE.time"
+        standin-state del eks.clusters.small"#;
+    environment
+        .shell(create, &[], &RunOptions::default())
+        .expect_success();
+    let with = RunOptions {
+        environment: &[("GPUC_POLL_SECONDS", "0")],
+        ..RunOptions::default()
+    };
+    let run = environment.run_with("teardown.sh", &["--yes", "small"], &with);
+    let run = run.expect_refusal("EKS cluster small: no tag gpuc.dev/cluster");
+    assert!(run.stderr.contains("CREATE_IN_PROGRESS"), "{}", run.stderr);
+}

@@ -268,6 +268,7 @@ fn external_settings_are_unchanged() {
     let of_spot = "kubernetes.azure.com/scalesetpriority=spot:NoSchedule";
     let planted = json!({
         "cluster": {
+            "gpuc-cluster": "rich",
             "cost center": "ml & co", "owner": "platform", "gpuc-tags": "cost center/owner", "bill to": bill,
         },
         "tags": {
@@ -281,7 +282,7 @@ fn external_settings_are_unchanged() {
         "taints": ["batch=yes:NoExecute", of_spot, "theirs=x:NoExecute"],
     });
     let left = json!({
-        "cluster": {"cost center": "ml & co", "gpuc-tags": "cost center", "bill to": bill},
+        "cluster": {"gpuc-cluster": "rich", "cost center": "ml & co", "gpuc-tags": "cost center", "bill to": bill},
         "tags": {
             "cost center": "ml & co", "gpuc-tags": "cost center", "bill to": bill,
             "gpuc-labels": "acme.dev/tier",

@@ -277,7 +277,10 @@ static SHARED: ExternalSettings = ExternalSettings {
 fn external_settings_are_unchanged() {
     let theirs = json!({"key": "theirs", "value": "x", "effect": "NO_EXECUTE"});
     let planted = json!({
-        "cluster": {"owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3", "billing": "x1"},
+        "cluster": {
+            "gpuc-cluster": "rich",
+            "owner": "platform", "cost-center": "ml", "gpuc-labels": "bofdon-xpidx3", "billing": "x1",
+        },
         "resources": {
             "owner": "platform", "cost-center": "ml", "tier": "gold", "gpuc-labels": "bofdon-xgfp42-xpidx3", "billing": "x1",
         },
@@ -288,7 +291,7 @@ fn external_settings_are_unchanged() {
         "taints": [{"key": "batch", "value": "yes", "effect": "NO_EXECUTE"}, theirs],
     });
     let left = json!({
-        "cluster": {"cost-center": "ml", "gpuc-labels": "bofdon", "billing": "x1"},
+        "cluster": {"gpuc-cluster": "rich", "cost-center": "ml", "gpuc-labels": "bofdon", "billing": "x1"},
         "resources": {"cost-center": "ml", "gpuc-labels": "bofdon", "billing": "x1"},
         "labels": {
             "acme.dev/tier": "gold", "gpuc.dev/pool": "infer", "theirs.dev/zone": "left",

@@ -182,7 +182,7 @@ pub(crate) fn assert_unmarked_is_kept(case: &Case, path: &str, message: &str) {
     let name: &str = &environment.plan.cluster;
     for arguments in [vec!["--yes", name], vec!["--dry-run"]] {
         let run = environment.run("teardown.sh", &arguments);
-        let run = run.expect_refusal("not created by these scripts");
+        let run = run.expect_refusal("not managed by these scripts");
         assert!(run.stderr.contains(message), "{path}\n{}", run.stderr);
     }
     environment.run("apply.sh", &[]).expect_success();

@@ -3,14 +3,14 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::AUTOSCALER;
-use gpuc_model::plan::{Command, Resource, ResourceKind};
+use gpuc_model::plan::{Command, Mark, Resource, ResourceKind};
 use gpuc_schema::Span;
 use gpuc_schema::config::{Autoscaler, AwsCluster};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
 use super::commands::Target;
-use super::{cluster_name, section, state};
+use super::{cluster, cluster_name, section, state};
 
 /// The role of the autoscaler's pods. eksctl creates it together with its association with the service account.
 pub(super) static POD_ROLE: ResourceKind = ResourceKind {
@@ -18,7 +18,10 @@ pub(super) static POD_ROLE: ResourceKind = ResourceKind {
     fields: &[],
     definitions: "",
     state: Some(&state::STACK),
-    mark: None,
+    mark: Some(&Mark {
+        name: "tag gpuc.dev/cluster",
+        read: r#"any(.Stacks[0].Tags[]?; .Key == "gpuc.dev/cluster")"#,
+    }),
 };
 
 /// The location where the file selects the Cluster Autoscaler, if gpuc installs it.
@@ -77,7 +80,10 @@ pub(super) fn pod_role(checked: Checked<'_>) -> Option<Resource> {
             target.cluster
         ),
         observation: state::observe_stack(&stack, &target.region),
-        create: vec![eksctl("create").with_arguments(["--well-known-policies=autoScaler"])],
+        create: vec![eksctl("create").with_arguments([
+            "--well-known-policies=autoScaler".to_owned(),
+            format!("--tags={}={}", cluster::MARK, target.cluster),
+        ])],
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::stack_recovery(&stack, &target.region),
@@ -118,7 +124,8 @@ mod tests {
                 command_line(&identity.create[0]),
                 format!(
                     "eksctl create podidentityassociation --cluster={name} --region=us-east-1 --namespace=kube-system \
-                     --service-account-name=cluster-autoscaler --well-known-policies=autoScaler"
+                     --service-account-name=cluster-autoscaler --well-known-policies=autoScaler \
+                     --tags=gpuc.dev/cluster={name}"
                 )
             );
             assert_eq!(

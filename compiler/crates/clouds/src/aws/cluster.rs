@@ -33,7 +33,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     state: Some(&state::CLUSTER),
     mark: Some(&Mark {
         name: "tag gpuc.dev/cluster",
-        read: r#".cluster.tags["gpuc.dev/cluster"] != null"#,
+        read: r#".cluster.tags["gpuc.dev/cluster"] == $name"#,
     }),
 };
 
@@ -189,10 +189,11 @@ pub(super) fn sorted_zones(create: &AwsCreate) -> BTreeSet<&str> {
     create.zones.iter().map(|zone| zone.as_str()).collect()
 }
 
-/// The tag that marks a cluster that gpuc's scripts manage.
+/// The tag that marks a cluster that gpuc's scripts manage, and what they create in it.
 pub(super) const MARK: &str = "gpuc.dev/cluster";
 
-fn mark(name: &str) -> (String, (String, Vec<Span>)) {
+/// The mark, with the name of the cluster.
+pub(super) fn mark(name: &str) -> (String, (String, Vec<Span>)) {
     (MARK.to_owned(), (name.to_owned(), Vec::new()))
 }
 

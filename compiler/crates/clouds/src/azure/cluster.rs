@@ -46,7 +46,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     state: Some(&state::MANAGED),
     mark: Some(&Mark {
         name: "tag gpuc-cluster",
-        read: r#".tags["gpuc-cluster"] != null"#,
+        read: r#"any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)"#,
     }),
 };
 

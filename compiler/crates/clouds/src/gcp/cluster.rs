@@ -30,7 +30,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     state: Some(&state::CLUSTER),
     mark: Some(&Mark {
         name: "label gpuc-cluster",
-        read: r#".resourceLabels["gpuc-cluster"] != null"#,
+        read: r#".resourceLabels["gpuc-cluster"] == $name"#,
     }),
 };
 

@@ -159,8 +159,8 @@ pub struct ResourceKind {
     pub definitions: &'static str,
     /// How the scripts read its state; `None` if it is ready as soon as it exists.
     pub state: Option<&'static StateKind>,
-    /// What shows that gpuc's scripts created or updated it; `None` if it belongs to another resource, or records what
-    /// gpuc set. `teardown.sh` changes nothing if a resource does not have its mark.
+    /// What shows that gpuc's scripts manage it; `None` if only a part that gpuc set is deleted, or what others set is
+    /// not selected. `teardown.sh` changes nothing if a resource does not have its mark.
     pub mark: Option<&'static Mark>,
 }
 
@@ -169,7 +169,8 @@ pub struct ResourceKind {
 pub struct Mark {
     /// Its name in messages: `label gpuc.dev/pool`.
     pub name: &'static str,
-    /// The jq program that outputs on the observed resource whether it has the mark.
+    /// The jq program that outputs on the observed resource whether it has the mark; `$name` is the name of the
+    /// resource.
     pub read: &'static str,
 }
 

@@ -9,7 +9,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=aks-t4
-about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
 usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
   --dry-run          prints the commands without running them
@@ -89,7 +89,7 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' '.nodeLabels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' gpunodepool '.nodeLabels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -132,7 +132,8 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'tag gpuc-cluster' '.tags["gpuc-cluster"] != null'
+  require_mark 'tag gpuc-cluster' aks-t4 \
+    'any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)'
 }
 
 delete_2() {

@@ -9,7 +9,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=eks-training-h100
-about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
 usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
   --dry-run          prints the commands without running them
@@ -141,7 +141,7 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' train '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -238,7 +238,7 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' system '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -314,7 +314,7 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'tag gpuc.dev/cluster' '.cluster.tags["gpuc.dev/cluster"] != null'
+  require_mark 'tag gpuc.dev/cluster' eks-training-h100 '.cluster.tags["gpuc.dev/cluster"] == $name'
 }
 
 delete_3() {

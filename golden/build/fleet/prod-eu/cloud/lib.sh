@@ -31,7 +31,7 @@ failed_resources=()
 failure=()
 explaining=
 hint= # what to do if the next command fails
-unmarked=() # resources to delete without the mark of these scripts
+unmarked=() # resources that do not have the mark of these scripts
 absent=() # resources that no script creates
 created=
 acted=
@@ -259,6 +259,7 @@ await_update() {
   while :; do
     query "$@" || unreadable "${names[number]}: cannot read update $update" "$@"
     read_answer "${names[number]}: update $update" "$update_program" "$@"
+    [ "$answer" != null ] || die "${names[number]}: update $update: unexpected output of command: $(shown "$@")"
     case $state in
       ready) return 0 ;;
       progressing) ;;
@@ -662,12 +663,21 @@ listed() {
   for text in "$@"; do printf ', %s' "$text"; done
 }
 
-# require_mark MARK PROGRAM: collects the resource of this number, unless PROGRAM, a jq program, shows that it has the mark
-# that the scripts set on what they create and update.
+# require_mark MARK NAME PROGRAM: adds the resource of this number to $unmarked, unless PROGRAM, a jq program, shows that
+# it has the mark of these scripts. NAME is its name in the cloud.
 require_mark() {
   local answer
-  answer=$(jq "$2" "$work/$number.json") || die "${names[number]}: cannot read the $1"
-  [ "$answer" = true ] || unmarked+=("${names[number]}: no $1")
+  answer=$(jq --arg name "$2" "$3" "$work/$number.json") || die "${names[number]}: cannot read the $1"
+  [ "$answer" = true ] || unmarked+=("${names[number]}: no $1 with the value $2")
+}
+
+# Stops if a resource does not have the mark of these scripts.
+stop_if_unmarked() {
+  [ ${#unmarked[@]} -eq 0 ] ||
+    stop 'not managed by these scripts:' "${unmarked[@]}" \
+      'if others created them, remove them from the input of gpuc and run gpuc build' \
+      'if these scripts manage them, run apply.sh, which sets the mark'
+  [ -z "$stopped" ] || exit 1
 }
 
 # take_down COUNT ACTION: deletes every existing resource with delete_1, delete_2, …. ACTION is the word for this in
@@ -678,10 +688,7 @@ take_down() {
     "read_$number"
     is_missing || "mark_$number"
   done
-  [ ${#unmarked[@]} -eq 0 ] ||
-    stop 'not created by these scripts:' "${unmarked[@]}" \
-      'delete them yourself, or run apply.sh, which marks what it manages'
-  [ -z "$stopped" ] || exit 1
+  stop_if_unmarked
   for ((number = 1; number <= count; number++)); do
     await_stable
     if [ "${states[number]}" = recoverable ]; then
@@ -694,6 +701,9 @@ take_down() {
     elif is_missing; then
       say "${names[number]}: not found"
     else
+      # Others may have created it while the script waited.
+      "mark_$number"
+      stop_if_unmarked
       say "${names[number]}: $action"
       "delete_$number"
       require_gone

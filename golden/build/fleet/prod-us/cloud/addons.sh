@@ -117,7 +117,8 @@ apply_2() {
       --region=us-east-1 \
       --namespace=kube-system \
       --service-account-name=cluster-autoscaler \
-      --well-known-policies=autoScaler
+      --well-known-policies=autoScaler \
+      --tags=gpuc.dev/cluster=prod-us
     return
   fi
 }

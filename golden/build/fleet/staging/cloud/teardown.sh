@@ -9,7 +9,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=staging
-about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
 usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
   --dry-run          prints the commands without running them
@@ -97,7 +97,8 @@ recovery_1() {
 }
 
 mark_1() {
-  :
+  require_mark 'tag gpuc.dev/cluster' cluster-autoscaler \
+    'any(.Stacks[0].Tags[]?; .Key == "gpuc.dev/cluster")'
 }
 
 delete_1() {
@@ -189,7 +190,7 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' infer '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -282,7 +283,7 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'label gpuc.dev/pool' '.nodegroup.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' system '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_3() {
@@ -356,7 +357,7 @@ recovery_4() {
 }
 
 mark_4() {
-  require_mark 'tag gpuc.dev/cluster' '.cluster.tags["gpuc.dev/cluster"] != null'
+  require_mark 'tag gpuc.dev/cluster' staging '.cluster.tags["gpuc.dev/cluster"] == $name'
 }
 
 delete_4() {

@@ -9,7 +9,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=gke-inference-l4
-about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
 usage="$about
 usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
   --dry-run          prints the commands without running them
@@ -81,7 +81,7 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' '.config.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' infer '.config.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -119,7 +119,7 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' '.config.labels["gpuc.dev/pool"] != null'
+  require_mark 'label gpuc.dev/pool' system '.config.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -155,7 +155,7 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'label gpuc-cluster' '.resourceLabels["gpuc-cluster"] != null'
+  require_mark 'label gpuc-cluster' gke-inference-l4 '.resourceLabels["gpuc-cluster"] == $name'
 }
 
 delete_3() {

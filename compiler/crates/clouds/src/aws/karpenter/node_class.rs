@@ -12,7 +12,7 @@ use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
 
 use super::super::node_group::NodeGroup;
-use super::super::{cluster_name, local_disks, section, tags};
+use super::super::{cluster, cluster_name, local_disks, section, tags};
 use super::{COMPONENT, instance_profile_name};
 
 /// The pinned release of Amazon Linux 2023 for EKS, which other projects pin for Karpenter too. It is the same release
@@ -76,11 +76,11 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         spec["instanceStorePolicy"] = json!("RAID0");
         inputs.push(span);
     }
-    let tags = tags::file_tags(&group);
-    if !tags.is_empty() {
-        spec["tags"] = json!(tags::key_values(&tags));
-        inputs.extend(tags::tag_spans(&tags));
-    }
+    let mut tags = tags::file_tags(&group);
+    inputs.extend(tags::tag_spans(&tags));
+    // teardown.sh deletes only machines with this tag.
+    tags.extend([cluster::mark(&name.value)]);
+    spec["tags"] = json!(tags::key_values(&tags));
     let object = json!({
         "apiVersion": "karpenter.k8s.aws/v1",
         "kind": "EC2NodeClass",

@@ -12,7 +12,7 @@ use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
 use super::super::commands::{Target, aws};
-use super::super::{cluster_name, section, state};
+use super::super::{cluster, cluster_name, section, state};
 use super::policy::controller_policy;
 use super::{
     RESOURCE_PREFIX, install_span, instance_profile_name, provisioned_pools, queue_name, sha256_hex,
@@ -145,6 +145,8 @@ fn karpenter_nodes(checked: &Checked<'_>, target: &Target, origin: Origin) -> Op
             target.cluster
         ),
         format!("Name=tag:karpenter.sh/nodepool,Values={}", names.join(",")),
+        // Another installation of Karpenter can have a NodePool of the same name.
+        format!("Name=tag:{},Values={}", cluster::MARK, target.cluster),
         "Name=instance-state-name,Values=pending,running,stopping,stopped".to_owned(),
     ];
     let describe = aws(["ec2", "describe-instances"], &target.region).with_arguments(["--filters"]);

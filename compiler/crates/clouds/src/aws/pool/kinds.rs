@@ -32,7 +32,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     state: Some(&state::NODE_GROUP),
     mark: Some(&Mark {
         name: "label gpuc.dev/pool",
-        read: r#".nodegroup.labels["gpuc.dev/pool"] != null"#,
+        read: r#".nodegroup.labels["gpuc.dev/pool"] == $name"#,
     }),
 };
 

@@ -12,12 +12,13 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2521",
         name: "efa-unavailable",
         severity: Severity::Error,
-        summary: "a machine type does not support EFA",
+        summary: "EFA cannot be attached to a machine type",
         checks: "Whether a pool's machine type has Elastic Fabric Adapters, according to gpuc's catalog, and whether eksctl can
 attach them.",
-        reason: "eksctl queries EC2 and rejects the node group. For p6-b300.48xlarge, it attaches an EFA interface to the
+        reason: "eksctl queries EC2 and rejects the node group. On p6-b300.48xlarge, eksctl attaches an EFA interface to the
 first network card, which does not support EFA.",
-        remedy: "Remove `efa`, or use a larger machine type: `gpuc catalog machines` shows which ones support EFA.",
+        remedy: "Remove `efa`, or use the machine type in the help. For p6-b300.48xlarge, create the node group outside gpuc
+and declare it `existing`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -40,7 +40,7 @@ mod zones_and_subnets;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MachineType, Pool};
-use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc};
+use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc, GpuCluster};
 use gpuc_schema::{Span, Spanned};
 
 use super::machines::{self, Ec2Instance};
@@ -90,6 +90,14 @@ pub(super) static RULES: &[&Rule] = &[
 /// The pools that gpuc creates.
 fn created_pools(cluster: &Cluster) -> impl Iterator<Item = &Pool> {
     cluster.pools.iter().filter(|pool| !pool.is_existing())
+}
+
+/// The tags that gpuc adds to a cluster that it creates.
+fn cluster_tags(config: &GpuCluster) -> tags::Tags {
+    match &section(config).cluster.value {
+        AwsCluster::Create(create) => super::cluster::cluster_record(create, cluster_name(config)),
+        AwsCluster::Existing(_) => tags::Tags::new(),
+    }
 }
 
 /// The catalog entry of a pool's machine type, if it has GPUs.

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::node_group::NodeGroup;
-use super::{created_pools, tags};
+use super::{cluster_tags, created_pools, tags};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,7 +38,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if is_unresolved || pool.advertised.is_unresolved() || cluster.kubernetes.is_unresolved() {
             continue;
         }
-        let tags = tags::all_tags(&NodeGroup::new(cluster, pool)).len();
+        // eksctl sets the tags of the cluster on its pools too.
+        let inherited = cluster_tags(&cluster.config);
+        let tags = tags::all_tags(&NodeGroup::new(cluster, pool)).len() + inherited.len();
         if tags > MAX_TAGS {
             let message = format!(
                 "pool `{}` has {tags} tags; the limit is {MAX_TAGS}",
@@ -54,6 +56,5 @@ fn run(cluster: &Cluster, report: &mut Report) {
 
 /// The maximum number of tags that gpuc sets on a pool. AWS allows 50; eksctl, EKS and the Auto Scaling group add 12:
 /// alpha.eksctl.io/…, eksctl.cluster.k8s.io/…, eks:…, k8s.io/cluster-autoscaler/…, kubernetes.io/cluster/… and Name
-/// (eksctl-io/eksctl @99984adb, 2026-08-21). The stack of the pool also passes on the three tags that gpuc adds to the
-/// cluster.
-const MAX_TAGS: usize = 35;
+/// (eksctl-io/eksctl @99984adb, 2026-08-21).
+const MAX_TAGS: usize = 38;

@@ -36,7 +36,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
     state: Some(&state::MANAGED),
     mark: Some(&Mark {
         name: "label gpuc.dev/pool",
-        read: r#".nodeLabels["gpuc.dev/pool"] != null"#,
+        read: r#".nodeLabels["gpuc.dev/pool"] == $name"#,
     }),
 };
 

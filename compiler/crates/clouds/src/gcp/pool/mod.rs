@@ -22,7 +22,7 @@ pub(super) static POOL: ResourceKind = ResourceKind {
     state: Some(&state::POOL),
     mark: Some(&Mark {
         name: "label gpuc.dev/pool",
-        read: r#".config.labels["gpuc.dev/pool"] != null"#,
+        read: r#".config.labels["gpuc.dev/pool"] == $name"#,
     }),
 };
 

@@ -27,7 +27,8 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
     };
     let (effect, action) = if creates {
         (
-            "Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost.",
+            "Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that \
+             they created. Workloads and their data are lost.",
             "deleting",
         )
     } else {
@@ -75,7 +76,8 @@ fn mark_function(resource: &Resource, number: usize) -> String {
     let mark = resource.kind.mark.map_or_else(
         || "  :\n".to_owned(),
         |mark| {
-            let words = ["require_mark".to_owned(), quote(mark.name)];
+            let words = ["require_mark", mark.name, &resource.name];
+            let words = words.map(quote);
             format_command(2, &[words.to_vec(), vec![quoted_program(mark.read)]])
         },
     );
