@@ -2,6 +2,7 @@
 
 import contextlib
 import errno
+import importlib
 import os
 import re
 import selectors
@@ -27,8 +28,7 @@ def run(program, arguments):
 def _load_tools(*programs):
     """Load the modules of these programs. A module is slow to load."""
     # Each module has the name of its program.
-    package = __import__(__package__, fromlist=programs)
-    return {name: getattr(package, name).TOOL for name in programs}
+    return {name: importlib.import_module(f".{name}", __package__).TOOL for name in programs}
 
 
 def serve():

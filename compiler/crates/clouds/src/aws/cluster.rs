@@ -32,7 +32,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     definitions: include_str!("cluster.jq"),
     state: Some(&state::CLUSTER),
     mark: Some(&Mark {
-        name: "tag gpuc.dev/cluster",
+        name: "tag gpuc.dev/cluster with this name",
         read: r#".cluster.tags["gpuc.dev/cluster"] == $name"#,
     }),
 };

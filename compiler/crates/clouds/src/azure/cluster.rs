@@ -45,7 +45,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     definitions: include_str!("tags.jq"),
     state: Some(&state::MANAGED),
     mark: Some(&Mark {
-        name: "tag gpuc-cluster",
+        name: "tag gpuc-cluster with this name",
         read: r#"any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)"#,
     }),
 };

@@ -29,7 +29,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
     state: Some(&state::CLUSTER),
     mark: Some(&Mark {
-        name: "label gpuc-cluster",
+        name: "label gpuc-cluster with this name",
         read: r#".resourceLabels["gpuc-cluster"] == $name"#,
     }),
 };

@@ -167,7 +167,7 @@ pub struct ResourceKind {
 /// What shows that gpuc's scripts manage a resource.
 #[derive(Debug)]
 pub struct Mark {
-    /// Its name in messages: `label gpuc.dev/pool`.
+    /// What is missing without it, for messages: `label gpuc.dev/pool with this name`.
     pub name: &'static str,
     /// The jq program that outputs on the observed resource whether it has the mark; `$name` is the name of the
     /// resource.

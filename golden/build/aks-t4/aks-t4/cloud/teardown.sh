@@ -89,7 +89,8 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' gpunodepool '.nodeLabels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' gpunodepool \
+    '.nodeLabels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -132,7 +133,7 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'tag gpuc-cluster' aks-t4 \
+  require_mark 'tag gpuc-cluster with this name' aks-t4 \
     'any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)'
 }
 

@@ -668,7 +668,7 @@ listed() {
 require_mark() {
   local answer
   answer=$(jq --arg name "$2" "$3" "$work/$number.json") || die "${names[number]}: cannot read the $1"
-  [ "$answer" = true ] || unmarked+=("${names[number]}: no $1 with the value $2")
+  [ "$answer" = true ] || unmarked+=("${names[number]}: no $1")
 }
 
 # Stops if a resource does not have the mark of these scripts.

@@ -141,7 +141,8 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' train '.nodegroup.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' train \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -238,7 +239,8 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' system '.nodegroup.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' system \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -314,7 +316,8 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'tag gpuc.dev/cluster' eks-training-h100 '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_mark 'tag gpuc.dev/cluster with this name' eks-training-h100 \
+    '.cluster.tags["gpuc.dev/cluster"] == $name'
 }
 
 delete_3() {

@@ -190,7 +190,8 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' infer '.nodegroup.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' infer \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -283,7 +284,8 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'label gpuc.dev/pool' system '.nodegroup.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' system \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_3() {
@@ -357,7 +359,8 @@ recovery_4() {
 }
 
 mark_4() {
-  require_mark 'tag gpuc.dev/cluster' staging '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_mark 'tag gpuc.dev/cluster with this name' staging \
+    '.cluster.tags["gpuc.dev/cluster"] == $name'
 }
 
 delete_4() {

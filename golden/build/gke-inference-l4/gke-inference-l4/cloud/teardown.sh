@@ -81,7 +81,7 @@ recovery_1() {
 }
 
 mark_1() {
-  require_mark 'label gpuc.dev/pool' infer '.config.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' infer '.config.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_1() {
@@ -119,7 +119,8 @@ recovery_2() {
 }
 
 mark_2() {
-  require_mark 'label gpuc.dev/pool' system '.config.labels["gpuc.dev/pool"] == $name'
+  require_mark 'label gpuc.dev/pool with this name' system \
+    '.config.labels["gpuc.dev/pool"] == $name'
 }
 
 delete_2() {
@@ -155,7 +156,8 @@ recovery_3() {
 }
 
 mark_3() {
-  require_mark 'label gpuc-cluster' gke-inference-l4 '.resourceLabels["gpuc-cluster"] == $name'
+  require_mark 'label gpuc-cluster with this name' gke-inference-l4 \
+    '.resourceLabels["gpuc-cluster"] == $name'
 }
 
 delete_3() {

@@ -31,7 +31,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     definitions: include_str!("../node_group.jq"),
     state: Some(&state::NODE_GROUP),
     mark: Some(&Mark {
-        name: "label gpuc.dev/pool",
+        name: "label gpuc.dev/pool with this name",
         read: r#".nodegroup.labels["gpuc.dev/pool"] == $name"#,
     }),
 };

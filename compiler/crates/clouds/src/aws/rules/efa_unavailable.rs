@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
 attach them.",
         reason: "eksctl queries EC2 and rejects the node group. On p6-b300.48xlarge, eksctl attaches an EFA interface to the
 first network card, which does not support EFA.",
-        remedy: "Remove `efa`, or use the machine type in the help. For p6-b300.48xlarge, create the node group outside gpuc
-and declare it `existing`.",
+        remedy: "Remove `efa`, or use the machine type in the help. For p6-b300.48xlarge, create the node group outside gpuc,
+with your own launch template and EFA plugin, and declare the pool `existing`, without `network`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -49,8 +49,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 )
                 .label(machine_span(pool), "the machine type is set here")
                 .help(
-                    "remove `efa`, or create the node group outside gpuc with your own launch template, and describe it \
-                     with `existing`",
+                    "remove `efa`; or create the node group outside gpuc, with your own launch template and EFA plugin, \
+                     and declare the pool `existing`, without `network`",
                 )
                 .emit();
         } else if instance.efa == Some(0) {

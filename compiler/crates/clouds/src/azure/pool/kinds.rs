@@ -35,7 +35,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
     definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
     state: Some(&state::MANAGED),
     mark: Some(&Mark {
-        name: "label gpuc.dev/pool",
+        name: "label gpuc.dev/pool with this name",
         read: r#".nodeLabels["gpuc.dev/pool"] == $name"#,
     }),
 };

@@ -21,7 +21,7 @@ pub(super) static POOL: ResourceKind = ResourceKind {
     definitions: concat!(include_str!("../labels.jq"), include_str!("sets.jq")),
     state: Some(&state::POOL),
     mark: Some(&Mark {
-        name: "label gpuc.dev/pool",
+        name: "label gpuc.dev/pool with this name",
         read: r#".config.labels["gpuc.dev/pool"] == $name"#,
     }),
 };
