@@ -171,21 +171,25 @@ pub(crate) fn assert_wrong_output_stops(case: &Case, tool: &str, command: &str) 
     }
 }
 
-/// Asserts that `teardown.sh` deletes nothing if a resource does not have the mark at this path of the state, and that
-/// `apply.sh` sets it.
+/// Asserts that `teardown.sh` deletes nothing if a resource lacks the mark at this path of the state, or has the mark of
+/// another resource, and that `apply.sh` sets it.
 pub(crate) fn assert_unmarked_is_kept(case: &Case, path: &str, message: &str) {
     let environment = case.environment_after_first_run();
-    let delete = format!("standin-state del '{path}'");
-    environment
-        .shell(&delete, &[], &RunOptions::default())
-        .expect_success();
     let name: &str = &environment.plan.cluster;
-    for arguments in [vec!["--yes", name], vec!["--dry-run"]] {
-        let run = environment.run("teardown.sh", &arguments);
-        let run = run.expect_refusal("not managed by these scripts");
-        assert!(run.stderr.contains(message), "{path}\n{}", run.stderr);
+    for change in [
+        format!("standin-state del '{path}'"),
+        format!("standin-state set-string '{path}' another"),
+    ] {
+        environment
+            .shell(&change, &[], &RunOptions::default())
+            .expect_success();
+        for arguments in [vec!["--yes", name], vec!["--dry-run"]] {
+            let run = environment.run("teardown.sh", &arguments);
+            let run = run.expect_refusal("not managed by these scripts");
+            assert!(run.stderr.contains(message), "{path}\n{}", run.stderr);
+        }
+        environment.run("apply.sh", &[]).expect_success();
     }
-    environment.run("apply.sh", &[]).expect_success();
     environment
         .run("teardown.sh", &["--yes", name])
         .expect_success();
