@@ -54,6 +54,7 @@ pub(crate) fn compile(bytes: &[u8]) {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &choices,
     };
     let compiled = loaded

@@ -55,7 +55,7 @@ fn unknown_key_causes_no_other_findings() {
             "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: \"1.34\"}}
+kubernetes: {{version: \"1.36\"}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
 nodePools:
@@ -203,7 +203,7 @@ fn mistake_is_reported_once() {
             "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: \"1.34\"}}
+kubernetes: {{version: \"1.36\"}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
 nodePools:

@@ -174,7 +174,7 @@ fn conflicts_are_rejected_or_impossible() {
     for (what, cloud, pool, rejection) in CONFLICTS {
         let text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\ncloud: {cloud}\nnodePools:\n  \
+             kubernetes: {{version: \"1.36\"}}\ncloud: {cloud}\nnodePools:\n  \
              - {{name: gpu, nodes: {{count: 1}}, {pool}}}\n"
         );
         let outcome = compile_text(&text);

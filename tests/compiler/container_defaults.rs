@@ -106,7 +106,7 @@ fn workloads_count_with_namespace_defaults() {
 const HEAD: &str = "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: \"1.34\"}
+kubernetes: {version: \"1.36\"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
 nodePools: [{name: gpu, gpu: {model: A30, perNode: 2}, hosts: [a, b], nodes: {count: 2}, allocatable: {cpu: 96, memory: 500Gi}}]

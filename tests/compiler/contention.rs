@@ -66,7 +66,7 @@ impl PackingCluster {
     /// The cluster file, in which all services belong to one team or to none.
     fn text(&self, with_team: bool) -> String {
         let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
-             kubernetes: {version: \"1.34\"}\ncloud: {onPrem: {context: lab}}\n\
+             kubernetes: {version: \"1.36\"}\ncloud: {onPrem: {context: lab}}\n\
              stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n"
             .to_owned();
         for (index, (gpus, nodes)) in self.pools.iter().enumerate() {

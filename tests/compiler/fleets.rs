@@ -8,7 +8,7 @@ fn cluster(name: &str, gitops: &str) -> String {
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: {name}}}
-kubernetes: {{version: '1.34'}}
+kubernetes: {{version: '1.36'}}
 cloud: {{onPrem: {{context: a}}}}
 stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}
 nodePools: [{{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}}}]

@@ -15,7 +15,7 @@ fn alerts_and_series_by_pool(exporter: &str) -> BTreeMap<String, BTreeSet<String
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: '1.34'}}
+kubernetes: {{version: '1.36'}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}
 monitoring: {{exporter: {exporter}, prometheus: {{existing: {{release: monitoring}}}}}}
@@ -65,7 +65,7 @@ fn dra_gpu_usage_is_attributed_to_pods() {
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: '1.34'}}
+kubernetes: {{version: '1.36'}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{{stack}}}
 monitoring: {{prometheus: {{existing: {{release: monitoring}}}}}}
@@ -90,7 +90,7 @@ fn alerts_with_notebook_image(more: &str) -> Result<Vec<String>, String> {
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: '1.34'}}
+kubernetes: {{version: '1.36'}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{devicePlugin: nvidia}}
 charts: {{jupyterhub: {{values: {{hub: {{config: {{JupyterHub: {{authenticator_class: github}}}}}}}}}}}}

@@ -280,7 +280,7 @@ impl Column {
         // AKS has this image for one Kubernetes version only.
         let version = match family {
             "Ubuntu2204" if self.key == "azure" => "1.33",
-            _ => "1.34",
+            _ => "1.36",
         };
         format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\

@@ -448,7 +448,7 @@ fn dra_pools_are_monitored_by_quota() {
 fn disabled_alerts_are_absent() {
     let text = |alerts: &str| {
         format!(
-            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
              cloud: {{aws: {{account: \"123456789012\", region: us-east-1, cluster: {{create: {{}}}}}}}}\n\
              stack: {{devicePlugin: nvidia}}\nnodePools: [{{name: gpu, machine: g6.xlarge, nodes: {{count: 1}}}}]\n\
              monitoring: {{alerts: {alerts}, prometheus: {{existing: {{release: a}}}}}}\n"

@@ -17,7 +17,7 @@ fn commands_are_accepted_and_show_the_desired_values() {
         // `gpuc-labels` records the ownership of `extra`. A step that desires no labels removes `extra`.
         "resourceLabels": {"extra": "a", "gpuc-labels": "yde5di"},
         "locations": ["us-central1-a", "us-central1-b"],
-        "currentMasterVersion": "1.34.1-gke.100",
+        "currentMasterVersion": "1.36.1-gke.100",
     });
     let steps = cli_steps("gcloud", &[observed]);
     let refused = "gcloud container node-pools update n --num-nodes=1";

@@ -8,7 +8,7 @@ fn findings_for_team(team: &str, pool: &str, task: &str, patch: &str) -> Vec<Str
         "apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: \"1.34\"}}
+kubernetes: {{version: \"1.36\"}}
 cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}
 stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}
 nodePools: [{{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}, {{name: gpu, {pool}}}]

@@ -119,7 +119,7 @@ impl RandomCluster {
         };
         let mut text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\ncloud:\n  {cloud_yaml}\n{}",
+             kubernetes: {{version: \"1.36\"}}\ncloud:\n  {cloud_yaml}\n{}",
             self.monitoring
         );
         if !self.gitops.is_empty() {

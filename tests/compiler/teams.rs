@@ -19,7 +19,7 @@ fn cluster_text(pools: &[Pool], teams: &[Team], overcommit: bool) -> String {
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: \"1.34\"}
+kubernetes: {version: \"1.36\"}
 cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {create: {}}}}
 stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
 nodePools:
@@ -136,7 +136,7 @@ fn resources_outside_the_quota_are_forbidden() {
 /// The items of every `LimitRange`.
 fn ranges(rest: &str) -> Vec<serde_json::Value> {
     let text = format!(
-        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.34\"}}\n\
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
          nodePools:\n  - {{name: gpu, gpu: {{model: A30, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}\n  \
          - {{name: cut, gpu: {{model: A30, perNode: 1}}, hosts: [b], nodes: {{count: 1}}, sharing: {{mig: {{strategy: \

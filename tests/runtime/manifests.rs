@@ -416,6 +416,7 @@ pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &choices,
     };
     let mut loaded = load::load_all(&files, &[path], &mut sources, &mut report);

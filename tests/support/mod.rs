@@ -12,6 +12,14 @@ use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::{Diagnostic, Levels, Report};
 use gpuc_syntax::load::{self, MemoryFiles, World};
 use gpuc_syntax::source::Sources;
+use jiff::civil::{Date, date};
+
+/// The date of the tests: findings about dated facts do not change with the clock.
+pub(crate) const TODAY: Date = date(2026, 11, 23);
+
+/// [`TODAY`] as `SOURCE_DATE_EPOCH`, for tests that start gpuc.
+#[allow(dead_code, reason = "not every test binary starts gpuc")]
+pub(crate) const SOURCE_DATE_EPOCH: (&str, &str) = ("SOURCE_DATE_EPOCH", "1795392000");
 
 /// The result of compiling documents.
 pub(crate) struct Outcome {
@@ -96,6 +104,7 @@ pub(crate) fn compile_files(world: &dyn World, paths: &[&str]) -> Outcome {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: Some(TODAY),
         choices: &choices,
     };
     let compilations: Vec<_> = loaded

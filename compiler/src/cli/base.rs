@@ -300,6 +300,7 @@ impl Base {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
+            today: super::clock::today(),
             choices: &choices,
         };
         let same_text = |one: u32, other: u32| {
@@ -431,6 +432,7 @@ impl Base {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
+            today: super::clock::today(),
             choices,
         };
         let commits = revision.history(Path::new(file), MAX_COMMITS).ok()?;

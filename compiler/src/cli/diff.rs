@@ -250,6 +250,7 @@ impl BaseComparison<'_> {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
+            today: super::clock::today(),
             choices: &choices,
         };
         let is_stale = |tree: &Committed, before: &Compilation| {

@@ -125,6 +125,7 @@ fn compile_found(
         levels: Levels {
             deny: args.deny.clone(),
         },
+        today: super::clock::today(),
         choices: &choices,
     };
     let compilations = loaded

@@ -5,6 +5,7 @@ mod base;
 mod build;
 mod catalog;
 mod check;
+mod clock;
 mod completions;
 mod diff;
 mod drift;

@@ -37,6 +37,7 @@ pub(crate) fn run(cli: &Cli, args: &WhyArgs) -> Result<Exit> {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &choices,
     };
     let compilations = compilations_with_plans(&mut run, &question, &options);

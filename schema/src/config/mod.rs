@@ -173,7 +173,7 @@ pub struct Metadata {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Kubernetes {
     /// The major and minor version. Quote it, because YAML reads 1.30 as 1.3.
-    #[schemars(regex(pattern = r"^1\.[0-9]{2}$"), extend("examples" = ["1.34"]))]
+    #[schemars(regex(pattern = r"^1\.[0-9]{2}$"), extend("examples" = ["1.36"]))]
     pub version: Spanned<String>,
 }
 

@@ -294,7 +294,7 @@ fn pods_that_get_tolerations_on_admission_are_allowed() {
     let gke = |more: &str| {
         server_for(&format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\n\
+             kubernetes: {{version: \"1.36\"}}\n\
              cloud: {{gcp: {{project: acme-ml, location: us-central1-a, cluster: {{existing: {{}}}}}}}}\n\
              stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
              nodePools: [{{name: gpu, machine: g2-standard-8, nodes: {{count: 1}}{more}}}]\n\

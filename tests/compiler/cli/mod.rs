@@ -25,7 +25,7 @@ use tempfile::TempDir;
 pub(crate) const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: lab}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -140,6 +140,8 @@ pub(crate) fn gpuc() -> Command {
     ] {
         command.env_remove(name);
     }
+    let (name, value) = crate::support::SOURCE_DATE_EPOCH;
+    command.env(name, value);
     command
 }
 

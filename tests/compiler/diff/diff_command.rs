@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-use crate::support::repository;
+use crate::support::{SOURCE_DATE_EPOCH, repository};
 
 /// A repository with a built and committed example.
 pub(super) fn committed_example() -> TempDir {
@@ -48,6 +48,7 @@ pub(super) fn gpuc(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(program)
         .current_dir(folder)
         .args(arguments)
+        .env(SOURCE_DATE_EPOCH.0, SOURCE_DATE_EPOCH.1)
         .output()
         .unwrap()
 }

@@ -1,7 +1,6 @@
 //! Edits of every section on every cloud, and the worst impact of each.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::sync::LazyLock;
 
 use gpuc_clouds::CLOUDS;
@@ -9,7 +8,7 @@ use gpuc_diff::diff::{Diff, Impact};
 use gpuc_model::plan::Change;
 
 use super::diff_of_texts;
-use crate::support::repository;
+use super::plan::input;
 
 /// An edit of a file: the text to replace, which occurs once; its replacement; the worst impact; and the affected
 /// object or field. An object is given by the kind and name of its change.
@@ -284,7 +283,7 @@ fn change_lines(found: &Diff) -> Vec<String> {
 
 fn diff_of_row(row: &EditRow) -> Result<Diff, String> {
     let (file, from, to, ..) = row;
-    let text = fs::read_to_string(repository().join(file)).unwrap();
+    let text = input(file);
     let times = text.matches(from).count();
     if times == 0 {
         return Err(format!("`{from}` does not occur once in {file}"));
@@ -349,7 +348,7 @@ const CONSTANT_FIELDS: &[(&str, &str)] = &[(AKS, "network")];
 
 /// The differences if the desired value of a field changes.
 fn diff_with_other_value(file: &str, field: &str) -> Diff {
-    let text = fs::read_to_string(repository().join(file)).unwrap();
+    let text = input(file);
     let mut sides = super::compile_versions(&text, &text).unwrap();
     let plan = sides.after.plan.as_mut().unwrap();
     let fields = plan

@@ -83,6 +83,7 @@ fn options() -> Options<'static> {
     Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &|_| Choices::default(),
     }
 }

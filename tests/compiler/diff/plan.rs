@@ -8,8 +8,15 @@ use gpuc_diff::diff::{Diff, Impact};
 use super::{as_diffs, diff_of_texts};
 use crate::support::repository;
 
+/// The file of an example, with a Kubernetes version that can be upgraded several times.
 pub(super) fn example(name: &str) -> String {
-    fs::read_to_string(repository().join(format!("examples/{name}/gpu-cluster.yaml"))).unwrap()
+    input(&format!("examples/{name}/gpu-cluster.yaml"))
+}
+
+/// A file of the repository, with a Kubernetes version that can be upgraded several times.
+pub(super) fn input(path: &str) -> String {
+    let text = fs::read_to_string(repository().join(path)).unwrap();
+    text.replace("version: \"1.36\"", "version: \"1.34\"")
 }
 
 /// The differences caused by one edit of an example.

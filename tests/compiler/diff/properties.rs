@@ -21,6 +21,7 @@ fn diff_of(before: Option<&Compilation>, after: Option<&Compilation>) -> Diff {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &|_| Choices::default(),
     };
     let pair = Pair {

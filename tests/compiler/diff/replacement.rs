@@ -12,8 +12,9 @@ fn diff_of_edit(text: &str, from: &str, to: &str) -> gpuc_diff::diff::Diff {
 
 #[test]
 fn full_reservation_has_no_machines_for_another_pool() {
-    let placed = "      placement: compact\n";
-    let found = edited("gke-training-a3", placed, "");
+    let network = "    network:\n";
+    let placed = "    network:\n      placement: {group: a3-mega}\n";
+    let found = edited("gke-training-a3", network, placed);
     assert_order(
         &found,
         &[
@@ -50,7 +51,7 @@ fn full_reservation_has_no_machines_for_another_pool() {
     );
     // A reservation of twice the size has capacity for both pools.
     let text = example("gke-training-a3").replace("id: a3-mega, count: 4", "id: a3-mega, count: 8");
-    let found = diff_of_edit(&text, placed, "");
+    let found = diff_of_edit(&text, network, placed);
     assert_order(
         &found,
         &[SECOND_POOL_HINT, "cloud/apply.sh\n", "kubectl drain"],

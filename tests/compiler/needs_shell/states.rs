@@ -171,8 +171,8 @@ pub(crate) fn assert_wrong_output_stops(case: &Case, tool: &str, command: &str) 
     }
 }
 
-/// Asserts that `teardown.sh` deletes nothing if a resource lacks the mark at this path of the state, or has the mark of
-/// another resource, and that `apply.sh` sets it.
+/// Asserts that `teardown.sh` deletes nothing if a resource lacks the mark at this path of the state, or has the mark
+/// of another resource, and that `apply.sh` sets it.
 pub(crate) fn assert_unmarked_is_kept(case: &Case, path: &str, message: &str) {
     let environment = case.environment_after_first_run();
     let name: &str = &environment.plan.cluster;

@@ -37,8 +37,8 @@ def cluster(name):
         "location": "us-central1",
         "locations": ["us-central1-a"],
         "zone": "us-central1",
-        "currentMasterVersion": "1.34.1-gke.100",
-        "currentNodeVersion": "1.34.1-gke.100",
+        "currentMasterVersion": "1.36.1-gke.100",
+        "currentNodeVersion": "1.36.1-gke.100",
         "endpoint": "127.0.0.1",
         "masterAuth": {"clusterCaCertificate": "eA=="},
         "status": "RUNNING",
@@ -80,7 +80,7 @@ class Gke(http.server.BaseHTTPRequestHandler):
             if answer is None:
                 code, answer = 404, {"error": {"code": 404, "message": "not found", "status": "NOT_FOUND"}}
         elif self.command == "GET" and parts[-1] == "serverConfig":
-            answer = {"validMasterVersions": ["1.34.1-gke.100"], "validNodeVersions": ["1.34.1-gke.100"]}
+            answer = {"validMasterVersions": ["1.36.1-gke.100"], "validNodeVersions": ["1.36.1-gke.100"]}
         if answer is None:
             link = "https://127.0.0.1/v1/projects/p/locations/l/clusters/c"
             answer = {"name": "operation-1", "status": "DONE", "operationType": "UPDATE_CLUSTER", "targetLink": link}

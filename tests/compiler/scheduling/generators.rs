@@ -156,7 +156,7 @@ impl GeneratedCluster {
         };
         let mut text = format!(
             "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
-             kubernetes: {{version: \"1.34\"}}\ncloud:\n  {place}\n\
+             kubernetes: {{version: \"1.36\"}}\ncloud:\n  {place}\n\
              stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
              nodePools:\n  - {{name: system, machine: {system}, nodes: {{count: 2}}}}\n"
         );

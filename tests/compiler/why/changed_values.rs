@@ -86,6 +86,7 @@ fn experiments(compilation: &Compilation) -> Vec<Experiment> {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &choices,
     };
     input_leaves(&compilation.loaded.root, &[])

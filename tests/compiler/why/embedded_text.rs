@@ -28,6 +28,7 @@ fn experiments(outcome: &Outcome) -> Vec<Experiment> {
     let options = Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &choices,
     };
     let compilation = &outcome.compilations[0];

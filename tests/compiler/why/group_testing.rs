@@ -16,7 +16,7 @@ use crate::support::compile_text;
 /// A cluster with this number of pools, of several kinds.
 fn mixed_cluster(pools: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\n\
-                    kubernetes: {version: \"1.34\"}\n\
+                    kubernetes: {version: \"1.36\"}\n\
                     cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
                     stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n"
         .to_owned();
@@ -40,6 +40,7 @@ fn options() -> Options<'static> {
     Options {
         registry: &gpuc::REGISTRY,
         levels: Levels::default(),
+        today: None,
         choices: &|_| Choices::default(),
     }
 }

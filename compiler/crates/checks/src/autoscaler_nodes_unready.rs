@@ -24,7 +24,7 @@ autoscaler contains the fix, write `allow: [autoscaler-nodes-unready]`.",
 kind: GpuCluster
 metadata: {name: demo}
 autoscaler: clusterAutoscaler
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -20,7 +20,7 @@ the cluster.",
 kind: GpuCluster
 metadata: {name: demo}
 autoscaler: managed
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -27,7 +27,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        correction: Correction::Replace(r#"version: "1.33""#, r#"version: "1.34""#),
+        correction: Correction::Replace(r#"version: "1.33""#, r#"version: "1.36""#),
     },
     run,
 };

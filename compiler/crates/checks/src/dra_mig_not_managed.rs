@@ -20,7 +20,7 @@ with claims for them would stay pending. Its own support for creating MIG device
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {allocation: dra}
 nodePools:

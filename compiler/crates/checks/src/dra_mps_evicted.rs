@@ -20,7 +20,7 @@ so that other taints do not matter. This effect evicts it, and the claim never b
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {allocation: dra}
 nodePools:

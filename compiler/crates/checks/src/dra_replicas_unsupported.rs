@@ -29,7 +29,7 @@ has no setting for the number of clients, so `replicas` would have no effect.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {allocation: dra}
 nodePools:

@@ -21,7 +21,7 @@ an empty pool only on a few clouds, and on none of those where gpuc installs it
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {allocation: dra}
 autoscaler: clusterAutoscaler

@@ -22,7 +22,7 @@ installs only one of them, so `devicePlugin` would have no effect.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {allocation: dra, devicePlugin: nvidia}
 nodePools:

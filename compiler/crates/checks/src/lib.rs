@@ -173,6 +173,7 @@ mod text_unprintable;
 
 mod disruption_budget_blocks_eviction;
 mod interconnect_variable_overridden;
+mod kubernetes_support_ending;
 mod messages;
 mod volume_class_missing;
 mod workload_class_unknown;
@@ -364,6 +365,7 @@ pub static RULES: &[&Rule] = &[
     &team_default_unschedulable::RULE,
     &team_quota_unreachable::RULE,
     &volume_class_missing::RULE,
+    &kubernetes_support_ending::RULE,
 ];
 
 #[cfg(test)]

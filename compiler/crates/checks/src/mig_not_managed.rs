@@ -20,7 +20,7 @@ would advertise full GPUs; with `single`, the plugin would not start.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {devicePlugin: nvidia}
 nodePools:

@@ -20,7 +20,7 @@ partition it again.",
 kind: GpuCluster
 metadata: {name: demo}
 allow: [gke-fractional-gpu-unverified]
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -32,7 +32,7 @@ nodePools:
         correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -23,7 +23,7 @@ does not find the driver. A container with a GPU would have neither device nodes
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
 stack: {devicePlugin: nvidia}
 nodePools:

@@ -23,7 +23,7 @@ gpuc chooses the newest version that supports the pool's GPU model.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {driver: operator, devicePlugin: operator, driverVersion: "595"}
 nodePools:

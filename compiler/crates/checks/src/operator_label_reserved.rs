@@ -19,7 +19,7 @@ contradict them: then two drivers or two device plugins run on a node, or none."
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {driver: operator, devicePlugin: operator}
 nodePools:

@@ -20,7 +20,7 @@ driver does not accept a URL as a bucket.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 storage: {buckets: [{name: datasets, namespace: research, bucket: "gs://acme-datasets"}]}

@@ -34,7 +34,7 @@ pub(super) fn parse_config(yaml: &str) -> Arc<GpuCluster> {
     let body: Vec<_> = lines.map(|line| &line[min_indent..]).collect();
     let body = body.join("\n");
     let head = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: demo}\n\
-                kubernetes: {version: \"1.34\"}\n";
+                kubernetes: {version: \"1.36\"}\n";
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let world = MemoryFiles::with_file("a.yaml", &format!("{head}{body}\n"));
     let loaded = load(&world, "a.yaml", &mut sources, &mut report);

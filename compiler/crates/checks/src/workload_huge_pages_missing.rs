@@ -21,7 +21,7 @@ them, and is slower or falls back to TCP.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud:
   aws:
     account: "123456789012"

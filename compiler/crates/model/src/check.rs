@@ -50,6 +50,7 @@ fn has_unresolved_values(cluster: &Cluster) -> bool {
         cloud: _,
         registry: _,
         autoscaler: _,
+        today: _,
         defaulted_settings: _,
     } = cluster;
     kubernetes.is_unresolved()

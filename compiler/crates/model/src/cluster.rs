@@ -5,6 +5,7 @@ use std::sync::Arc;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster, NodePool};
 use gpuc_syntax::node::DerivationReason;
+use jiff::civil::Date;
 
 use crate::cloud::Cloud;
 use crate::pool::{Pool, PoolGpus, PoolSpec};
@@ -28,6 +29,8 @@ pub struct Cluster {
     pub registry: &'static Registry,
     /// The autoscaler.
     pub autoscaler: Spanned<Autoscaler>,
+    /// Today's date, for rules about dated facts; without it, they report nothing. The output does not depend on it.
+    pub today: Option<Date>,
     /// The pools, in the order of the file.
     pub pools: Vec<Pool>,
     /// The teams, in the order of the file.

@@ -317,7 +317,7 @@ mod tests {
         assert_eq!(
             update,
             [
-                "aws eks update-cluster-version --region us-east-1 --name demo --kubernetes-version 1.34",
+                "aws eks update-cluster-version --region us-east-1 --name demo --kubernetes-version 1.36",
                 "aws eks describe-update --region us-east-1 --name demo --output json --update-id $update",
             ]
         );
@@ -333,7 +333,7 @@ mod tests {
             command_line(&provisioning.identity[1].query),
             "aws eks describe-cluster --region us-east-1 --name Other --query cluster.version --output text"
         );
-        assert_eq!(provisioning.identity[1].expected, "1.34");
+        assert_eq!(provisioning.identity[1].expected, "1.36");
     }
 
     #[test]

@@ -22,6 +22,7 @@ mod reserved;
 mod rules;
 mod state;
 mod storage;
+mod support;
 mod tags;
 #[cfg(test)]
 mod testing;
@@ -61,6 +62,7 @@ static FACTS: CloudFacts = CloudFacts {
     ],
     os: os::OS,
     creates_machines: true,
+    support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |region| names::is_region_name(region).then_some(region),
     machine_term: "EC2 instance type",

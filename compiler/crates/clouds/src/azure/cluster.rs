@@ -500,7 +500,7 @@ mod tests {
         assert_eq!(
             command_line(&provisioning.resources[1].create[0]),
             "az aks create --subscription 00000000-1111-2222-3333-444444444444 --resource-group demo \
-             --name demo --location eastus --kubernetes-version 1.34 --tier standard \
+             --name demo --location eastus --kubernetes-version 1.36 --tier standard \
              --k8s-support-plan KubernetesOfficial --enable-managed-identity --no-ssh-key --yes \
              --network-plugin azure --network-plugin-mode overlay --output none \
              --enable-oidc-issuer --enable-workload-identity \

@@ -16,6 +16,7 @@ mod reserved;
 mod rules;
 mod state;
 mod storage;
+mod support;
 #[cfg(test)]
 mod testing;
 
@@ -55,6 +56,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     creates_machines: true,
+    support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |location| names::is_region_name(location).then_some(location),
     machine_term: "Azure VM size",

@@ -311,7 +311,7 @@ mod tests {
         assert_eq!(
             command_line(&resource_of(&provisioning, "cluster").create[0]),
             "gcloud container clusters create demo --project=acme-ml-prod --location=us-central1-a \
-             --quiet --release-channel=regular --cluster-version=1.34 \
+             --quiet --release-channel=regular --cluster-version=1.36 \
              --workload-pool=acme-ml-prod.svc.id.goog --labels=gpuc-cluster=demo --enable-ip-alias \
              --node-labels=gpuc.dev/first-pool=yes --num-nodes=1 \
              --machine-type=e2-medium --disk-size=30GB"

@@ -26,6 +26,7 @@ mod rules;
 mod setting;
 mod state;
 mod storage;
+mod support;
 mod taints;
 #[cfg(test)]
 mod testing;
@@ -66,6 +67,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     creates_machines: true,
+    support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |location| {
         let region = names::region_of_zone(location).unwrap_or(location);

@@ -15,7 +15,7 @@ pub(super) fn cluster(pools: &[Value]) -> Value {
         "apiVersion": "gpuc.dev/v1alpha1",
         "kind": "GpuCluster",
         "metadata": {"name": "demo"},
-        "kubernetes": {"version": "1.34"},
+        "kubernetes": {"version": "1.36"},
         "cloud": {"gcp": {
             "project": "acme-ml-prod",
             "location": "us-central1-a",

@@ -18,7 +18,7 @@ use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
     ARCHITECTURE, Catalog, Cloud, CloudFacts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
-    NodeRepair, OPERATING_SYSTEM, Provision,
+    NodeRepair, OPERATING_SYSTEM, Provision, SupportFacts,
 };
 use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
@@ -33,6 +33,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::None],
     os: os::OS,
     creates_machines: false,
+    support: &SupportFacts::NONE,
     regions: &[],
     region_of: |_| None,
     machine_term: "host",
@@ -227,7 +228,7 @@ mod tests {
             "apiVersion": "gpuc.dev/v1alpha1",
             "kind": "GpuCluster",
             "metadata": {"name": "lab"},
-            "kubernetes": {"version": "1.34"},
+            "kubernetes": {"version": "1.36"},
             "cloud": {"onPrem": {"context": "it's lab", "distribution": distribution}},
             "stack": {"runtimeImage": "registry.example.com/gpuc-runtime:0.1.0"},
             "nodePools": pools,

@@ -144,7 +144,7 @@ mod tests {
     fn values_for(machine: &str, pool: &str) -> Vec<Value> {
         let yaml = format!(
             "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
-             kubernetes: {{version: '1.34'}}, stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}, \
+             kubernetes: {{version: '1.36'}}, stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}, \
              cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}, nodePools: [\
              {{name: system, machine: m7i.xlarge, nodes: {{count: 2}}}}, \
              {{name: train, machine: {machine}, zones: [us-east-1a], nodes: {{count: 2}}, {pool}}}]}}"

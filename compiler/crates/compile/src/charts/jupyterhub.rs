@@ -206,7 +206,7 @@ mod tests {
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {{name: demo}}
-kubernetes: {{version: '1.34'}}
+kubernetes: {{version: '1.36'}}
 cloud: {{onPrem: {{context: demo}}}}
 stack: {{devicePlugin: nvidia}}
 charts: {{jupyterhub: {{values: {{hub: {{config: {{JupyterHub: {{authenticator_class: github}}}}}}}}}}}}

@@ -94,7 +94,7 @@ mod tests {
     fn values(pools: &str) -> Value {
         let yaml = format!(
             "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, autoscaler: karpenter, \
-             kubernetes: {{version: '1.34'}}, stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}, \
+             kubernetes: {{version: '1.36'}}, stack: {{runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}}, \
              cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {{create: {{}}}}}}}}, \
              nodePools: [{pools}, {{name: gpu, machine: g6.xlarge, nodes: {{min: 0, max: 4}}}}]}}"
         );

@@ -32,7 +32,7 @@ pub(crate) fn with_checked_pool<T>(pool: &str, make: impl Fn(Checked<'_>) -> T) 
     };
     let yaml = format!(
         "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
-         kubernetes: {{version: '1.34'}}, cloud: {{onPrem: {{context: demo}}}}, nodePools: [\
+         kubernetes: {{version: '1.36'}}, cloud: {{onPrem: {{context: demo}}}}, nodePools: [\
          {{name: system, hosts: [cpu-1], nodes: {{count: 1}}}}, \
          {{name: gpu, {hosts}nodes: {{count: 1}}, stack: {{allocation: dra}}, {pool}}}]}}"
     );

@@ -19,7 +19,7 @@ pub(super) static CODE: Code = Code {
 kind: GpuCluster
 metadata: {name: demo}
 allow: [scale-from-zero]
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -11,6 +11,7 @@ use gpuc_syntax::decode::{self, PlaceholderKind};
 use gpuc_syntax::diag::{Diagnostic, Report};
 use gpuc_syntax::load::Loaded;
 use gpuc_syntax::node::Node;
+use jiff::civil::Date;
 
 /// The maximum number of names and options to try as placeholders.
 const MAX_TRIES: usize = 12;
@@ -23,6 +24,8 @@ pub(super) struct Cascade<'c> {
     pub(super) registry: &'static Registry,
     /// The earlier choices.
     pub(super) choices: &'c Choices,
+    /// Today's date.
+    pub(super) today: Option<Date>,
 }
 
 impl Cascade<'_> {
@@ -96,7 +99,8 @@ impl Cascade<'_> {
         let Some(config) = decode::decode_cluster_with(root, guess, &mut variant) else {
             return;
         };
-        let cluster = resolve(Arc::new(config), self.registry, self.choices, &mut variant);
+        let mut cluster = resolve(Arc::new(config), self.registry, self.choices, &mut variant);
+        cluster.today = self.today;
         check(&cluster, &mut variant);
         let confirmed = variant.diagnostics();
         candidates.retain(|found| confirmed.iter().any(|other| found.has_same_content(other)));

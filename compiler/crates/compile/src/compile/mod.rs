@@ -15,6 +15,7 @@ use gpuc_syntax::decode;
 use gpuc_syntax::diag::{self, Code, Levels, Report};
 use gpuc_syntax::load::Loaded;
 use gpuc_syntax::tree::Tree;
+use jiff::civil::Date;
 
 use self::allow_unused::allow_unused;
 use self::cascade::Cascade;
@@ -35,6 +36,8 @@ pub struct Options<'o> {
     pub registry: &'static Registry,
     /// The levels of findings.
     pub levels: Levels,
+    /// Today's date, for findings about dated facts; `None` to omit them. The generated files do not depend on it.
+    pub today: Option<Date>,
     /// Earlier choices for the cluster of this name; valid choices are kept.
     pub choices: &'o (dyn Fn(&str) -> Choices + Sync),
 }
@@ -117,12 +120,14 @@ fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) 
         &choices,
         report,
     ));
+    cluster.today = options.today;
     let checked = check(cluster, report);
     if has_placeholders {
         let cascade = Cascade {
             loaded: &compilation.loaded,
             registry: options.registry,
             choices: &choices,
+            today: options.today,
         };
         cascade.suppress(decoded, report);
     }

@@ -18,14 +18,14 @@ pub static CODE: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: a}}
 nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
 ---
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: b}}
 nodePools: [{name: cpu, hosts: [node-1], nodes: {count: 1}}]
 "#,

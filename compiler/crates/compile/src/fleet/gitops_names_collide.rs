@@ -26,7 +26,7 @@ and Argo CD prunes the resources of the first.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: edge}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: edge}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -39,7 +39,7 @@ gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch:
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: edge-root}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: edge-root}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -52,7 +52,7 @@ gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch:
     correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: edge}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: edge}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -65,7 +65,7 @@ gitops: {argocd: {repository: "https://git.example.com/acme/gitops.git", branch:
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: hub}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: hub}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

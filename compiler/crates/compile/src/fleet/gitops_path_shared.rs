@@ -22,7 +22,7 @@ in each.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: one}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: one}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -35,7 +35,7 @@ gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: m
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: two}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: two}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -48,7 +48,7 @@ gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: m
     correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: one}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: one}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -61,7 +61,7 @@ gitops: {flux: {repository: "https://git.example.com/acme/gitops.git", branch: m
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: two}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: two}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -6,6 +6,7 @@ use gpuc_schema::config::{Autoscaler, DevicePlugin, DriverOwner, OsFamily};
 
 use super::reserved::{NodeSize, Reserved};
 use super::storage::StorageFacts;
+use super::support::SupportFacts;
 use crate::{KubernetesVersion, Pool};
 
 /// The directory on a node in which the GPU Operator's driver container provides the driver.
@@ -30,6 +31,8 @@ pub struct CloudFacts {
     pub os: &'static [OsFacts],
     /// Whether it creates machines. If not, pools consist of the user's hosts.
     pub creates_machines: bool,
+    /// The Kubernetes versions that it supports, and until when.
+    pub support: &'static SupportFacts,
     /// The known regions; empty if the cloud has no regions.
     pub regions: &'static [&'static str],
     /// The region of a location; `None` if the name does not have the format of a location.

@@ -11,6 +11,7 @@ pub mod machine;
 pub mod ownership;
 pub mod reserved;
 pub mod storage;
+mod support;
 mod types;
 
 use gpuc_schema::config::{
@@ -32,6 +33,7 @@ pub use labels::topology_labels;
 use machine::Machine;
 pub use machine::MachineName;
 use storage::VolumeType;
+pub use support::{SupportFacts, SupportWindow};
 pub use types::{CloudLabel, DiskRange, NoRdma, NodeDisk};
 
 /// Settings of pods that use a pool's interconnect.

@@ -79,6 +79,7 @@ pub fn resolve(
         cloud,
         registry,
         autoscaler,
+        today: None,
         pools,
         teams,
         defaulted_settings: Vec::new(),

@@ -20,7 +20,7 @@ pub static WRONG_TYPE: Code = Code {
     severity: Severity::Error,
     summary: "a value has the wrong type",
     checks: "Whether every value has the type of its key. YAML 1.2 determines the type of a value without quotes: `true` and
-`false` are the only booleans, `1.34` is a number, `yes` is a string.",
+`false` are the only booleans, `1.36` is a number, `yes` is a string.",
         reason: "YAML's implicit types change values: `version: 1.30` is the number 1.3, and an account ID loses a leading zero. A number
 that starts with 0 is decimal in YAML 1.2 and octal in YAML 1.1, so it is ambiguous.",
         remedy: "Quote strings, use `true` or `false` for booleans, and write numbers without quotes, `_` or exponents. Remove keys
@@ -28,7 +28,7 @@ without a value.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: 1.34}
+kubernetes: {version: 1.36}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -53,7 +53,7 @@ the range.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -77,7 +77,7 @@ pub static UNKNOWN_KEY: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -91,7 +91,7 @@ nodePools:
         r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -116,7 +116,7 @@ pub static UNKNOWN_VALUE: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -143,7 +143,7 @@ as `onDemand`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -168,7 +168,7 @@ pub static MISSING_KEY: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -202,7 +202,7 @@ managedNodeGroups:
 const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

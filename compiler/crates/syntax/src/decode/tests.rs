@@ -15,7 +15,7 @@ const HEAD: &str = "\
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: \"1.34\"}
+kubernetes: {version: \"1.36\"}
 cloud: {onPrem: {context: demo}}
 ";
 const POOL: &str = "nodePools:\n  - {name: gpu, nodes: {count: 1}}\n";
@@ -115,7 +115,7 @@ fn all_errors_are_found_in_one_run() {
 apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: 7}
-kubernets: {version: \"1.34\"}
+kubernets: {version: \"1.36\"}
 cloud: {onPrem: {context: demo}, aws: {}}
 queueing: keue
 nodePools:

@@ -83,7 +83,7 @@ compare_1() {
     '"Ubuntu"' \
     '.osSku // "Ubuntu"'
   field 'Kubernetes version' rolls 'AKS drains and reimages every node with the new version' \
-    '"1.34"' \
+    '"1.36"' \
     '.orchestratorVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   field mode changes '' '"User"' .mode
   field autoscaling changes '' \
@@ -136,7 +136,7 @@ apply_1() {
       --name gpunodepool \
       --yes \
       --output none \
-      --kubernetes-version 1.34
+      --kubernetes-version 1.36
   fi
   if differs mode; then
     run az aks nodepool update \

@@ -98,7 +98,7 @@ compare_1() {
     our_tags \
     their_tags
   field 'Kubernetes version' climbs 'EKS upgrades a control plane one minor version at a time' \
-    '"1.34"' \
+    '"1.36"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   compare_fields
 }
@@ -149,7 +149,7 @@ apply_1() {
     run_update aws eks update-cluster-version \
       --region us-east-1 \
       --name eks-training-h100 \
-      --kubernetes-version 1.34
+      --kubernetes-version 1.36
     await_update aws eks describe-update \
       --region us-east-1 \
       --name eks-training-h100 \

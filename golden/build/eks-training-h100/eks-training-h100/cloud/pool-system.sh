@@ -151,7 +151,7 @@ compare_1() {
     '.nodegroup.scalingConfig | {minSize, maxSize}'
   field 'Kubernetes version' rolls \
     'EKS drains every node and replaces it with one of the new version' \
-    '"1.34"' \
+    '"1.36"' \
     '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   compare_fields
 }
@@ -274,7 +274,7 @@ apply_1() {
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name system \
-      --kubernetes-version 1.34
+      --kubernetes-version 1.36
     await_update aws eks describe-update \
       --region us-east-1 \
       --name eks-training-h100 \

@@ -95,7 +95,7 @@ compare_1() {
     '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
   field tags changes '' '{"gpuc.dev/cluster":"prod-eu"}' our_tags their_tags
   field 'Kubernetes version' climbs 'EKS upgrades a control plane one minor version at a time' \
-    '"1.34"' \
+    '"1.36"' \
     '.cluster.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   compare_fields
 }
@@ -140,7 +140,7 @@ apply_1() {
     run_update aws eks update-cluster-version \
       --region eu-central-1 \
       --name prod-eu \
-      --kubernetes-version 1.34
+      --kubernetes-version 1.36
     await_update aws eks describe-update \
       --region eu-central-1 \
       --name prod-eu \

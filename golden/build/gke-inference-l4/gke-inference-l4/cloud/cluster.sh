@@ -50,7 +50,7 @@ compare_1() {
   field 'release channel' changes '' '"STABLE"' '.releaseChannel.channel // "UNSPECIFIED"'
   field 'Kubernetes version of the control plane' climbs \
     'GKE upgrades a control plane by one minor version at a time' \
-    '"1.34"' \
+    '"1.36"' \
     'def minor: split(".")[1] // "0" | tonumber; (.currentMasterVersion // "" | split(".")[:2] | join(".")) as $have | if ($have | minor) >= ($want | minor) then $want else $have end'
   field 'workload identity' changes '' \
     '"acme-ml-prod.svc.id.goog"' \
@@ -77,7 +77,7 @@ apply_1() {
       --location=us-central1 \
       --quiet \
       --release-channel=stable \
-      --cluster-version=1.34 \
+      --cluster-version=1.36 \
       --workload-pool=acme-ml-prod.svc.id.goog \
       --addons=GcePersistentDiskCsiDriver,GcsFuseCsiDriver,HorizontalPodAutoscaling,HttpLoadBalancing \
       --labels=cost-center=inference,gpuc-cluster=gke-inference-l4,gpuc-labels=bofdon \
@@ -101,7 +101,7 @@ apply_1() {
       --location=us-central1 \
       --quiet \
       --master \
-      --cluster-version=1.34
+      --cluster-version=1.36
   fi
   if differs 'workload identity'; then
     run gcloud container clusters update gke-inference-l4 \

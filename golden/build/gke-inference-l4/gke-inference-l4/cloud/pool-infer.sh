@@ -105,6 +105,7 @@ apply_1() {
       --quiet \
       --machine-type=g2-standard-8 \
       --accelerator=type=nvidia-l4,count=1,gpu-driver-version=disabled \
+      --enable-gvnic \
       --image-type=COS_CONTAINERD \
       --disk-size=100GB \
       --workload-metadata=GKE_METADATA \

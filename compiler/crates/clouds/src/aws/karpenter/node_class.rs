@@ -22,8 +22,11 @@ use super::{COMPONENT, instance_profile_name};
 /// 2026; not looked up in AWS.
 const AL2023_ALIAS: &str = "al2023@v20260903";
 
-/// The pinned release of Bottlerocket; 1.22.0 and later support local disks.
-const BOTTLEROCKET_ALIAS: &str = "bottlerocket@v1.57.0";
+/// The pinned release of Bottlerocket. It has variants for Kubernetes 1.37 and all earlier versions that gpuc supports:
+/// those for 1.36 exist since 1.61.0, those for 1.37 since 1.66.0, and 1.30 is the newest that was removed.
+///
+/// Source: bottlerocket-os/bottlerocket#4841, #4880 and #4946, 2026-09-18.
+const BOTTLEROCKET_ALIAS: &str = "bottlerocket@v1.66.0";
 
 /// The alias of an image family that Karpenter supports and that gpuc pins.
 pub(in super::super) fn ami_alias(family: OsFamily) -> Option<&'static str> {

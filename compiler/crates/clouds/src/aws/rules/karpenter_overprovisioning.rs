@@ -26,7 +26,7 @@ advertise. If temporary extra nodes are acceptable, set `allow: [karpenter-overp
 kind: GpuCluster
 metadata: {name: demo}
 autoscaler: karpenter
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

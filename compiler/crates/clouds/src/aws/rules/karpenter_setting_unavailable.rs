@@ -1,4 +1,4 @@
-//! A setting of node groups that Karpenter does not support.
+//! A setting that gpuc supports only for managed node groups.
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
@@ -13,20 +13,21 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2546",
         name: "karpenter-setting-unavailable",
         severity: Severity::Error,
-        summary: "a pool that Karpenter provisions has a setting of node groups",
+        summary: "a pool that Karpenter provisions has a setting that gpuc supports only for node groups",
         checks: "Whether a pool that Karpenter provisions uses a setting that gpuc supports only for managed node
 groups: EFA, compact placement, `autoRepair`, and the plugin that eksctl installs
 (`devicePlugin: cloud` on Amazon Linux).",
         reason: "eksctl creates the interfaces and the security group of EFA, the placement group and its device plugin
-together with a node group. EKS repairs only nodes of its node groups; Karpenter repairs nodes only if
-an unfinished feature is enabled. The settings would have no effect, and without an error.",
+together with a node group. gpuc does not write the network interfaces of an EC2NodeClass. EKS repairs
+only nodes of its node groups; Karpenter repairs nodes only if an unfinished feature is enabled. The
+settings would have no effect, and without an error.",
         remedy: "Set a `count`: a pool with a fixed number of nodes is a managed node group. Or remove the setting. A
 placement group of your own, `placement: {group: …}`, works with Karpenter too.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 autoscaler: karpenter
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -46,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .map_or(pool.name.span, |nodes| nodes.max_span);
         for (setting, span) in unsupported_settings(cluster, pool) {
             let message = format!(
-                "Karpenter does not support {setting} in pool `{}`",
+                "gpuc does not support {setting} of pool `{}`, which Karpenter provisions",
                 pool.name
             );
             report
@@ -61,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-/// The settings of the pool that Karpenter does not support, each with its location.
+/// The settings of the pool that are supported only for node groups, each with its location.
 fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
     let settings = &pool.settings;
     let mut found = Vec::new();

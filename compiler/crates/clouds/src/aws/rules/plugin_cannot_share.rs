@@ -20,7 +20,7 @@ which gpuc does not write. Both would advertise full GPUs.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 nodePools:
   - {name: gpu, machine: g5.xlarge, nodes: {count: 2}, sharing: {timeSlicing: {replicas: 4}}, stack: {devicePlugin: cloud}}

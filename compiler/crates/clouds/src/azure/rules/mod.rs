@@ -8,6 +8,7 @@ mod maintenance_days;
 mod max_pods;
 mod mig_layout;
 mod mig_size;
+mod node_image_channel;
 mod os_without_driver;
 mod placement_compact;
 mod resource_group_name;
@@ -60,6 +61,7 @@ pub(super) static RULES: &[&Rule] = &[
     &tag_unsupported::RULE,
     &maintenance_days::RULE,
     &boot_disk_size::RULE,
+    &node_image_channel::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

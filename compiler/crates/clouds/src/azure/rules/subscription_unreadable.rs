@@ -19,8 +19,8 @@ so a display name never matches.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
-cloud: {azure: {subscription: "ml-production", resourceGroup: demo, location: eastus, cluster: {create: {}}}}
+kubernetes: {version: "1.36"}
+cloud: {azure: {subscription: "ml-production", resourceGroup: demo, location: eastus, cluster: {create: {nodeImageChannel: securityPatch}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: system

@@ -9,6 +9,13 @@ use super::super::setting::Setting;
 use super::super::{accelerator, create_section, machines, os};
 use super::{PoolLowering, kinds};
 
+/// Google's network driver, which the machine types with GPUs need for their full bandwidth, and A3 and newer ones to
+/// start. An existing pool without it is kept.
+///
+/// Source: GoogleCloudPlatform/cluster-toolkit modules/compute/gke-node-pool (`enable_gvnic`, on by default) and
+/// AI-Hypercomputer/xpk, 2026-11-22.
+const GVNIC: &str = "--enable-gvnic";
+
 impl PoolLowering<'_> {
     pub(super) fn machine(&self) -> Setting {
         let written = self.pool.machine_name.as_ref();
@@ -43,7 +50,8 @@ impl PoolLowering<'_> {
         let flag = accelerator.flag();
         vec![
             Setting::new(&kinds::GPUS, accelerator.immutable_json(), chosen)
-                .with_flag(flag.clone()),
+                .with_flag(flag.clone())
+                .with_flag(GVNIC),
             Setting::new(
                 &kinds::GPU_SETTINGS,
                 accelerator.mutable_json(),
@@ -102,8 +110,7 @@ impl PoolLowering<'_> {
         Setting::new(&kinds::PLACEMENT, json!(desired), placement.span).with_flag(flag)
     }
 
-    /// The GPU interfaces are Google's virtual ones (gVNIC): all guides set `--enable-gvnic`, and the machine types
-    /// have no others.
+    /// The interfaces of GPUDirect, one per GPU.
     pub(super) fn interfaces(&self) -> Setting {
         let Some(written) = &self.pool.settings.network.gpudirect else {
             return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
@@ -120,9 +127,7 @@ impl PoolLowering<'_> {
             } = interface;
             format!("--additional-node-network=network={network},subnetwork={subnetwork}")
         });
-        Setting::new(&kinds::INTERFACES, json!(desired), written.span)
-            .with_flag("--enable-gvnic")
-            .with_flags(flags)
+        Setting::new(&kinds::INTERFACES, json!(desired), written.span).with_flags(flags)
     }
 
     pub(super) fn max_pods(&self) -> Option<Setting> {

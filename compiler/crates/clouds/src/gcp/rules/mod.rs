@@ -16,6 +16,7 @@ mod maintenance_short;
 mod max_pods;
 mod mig_layout;
 mod node_count_uneven;
+mod placement_reserved;
 mod plugin_label;
 mod project_id;
 mod rename_unsupported;
@@ -59,4 +60,5 @@ pub(super) static RULES: &[&Rule] = &[
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
+    &placement_reserved::RULE,
 ];

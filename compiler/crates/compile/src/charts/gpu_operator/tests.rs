@@ -14,7 +14,7 @@ use super::*;
 fn cluster(cloud: &Value, stack: &Value, pools: &Value) -> Cluster {
     let config = json!({
         "apiVersion": "gpuc.dev/v1alpha1", "kind": "GpuCluster", "metadata": {"name": "demo"},
-        "kubernetes": {"version": "1.34"}, "cloud": cloud, "stack": stack, "nodePools": pools,
+        "kubernetes": {"version": "1.36"}, "cloud": cloud, "stack": stack, "nodePools": pools,
     });
     let config: GpuCluster = serde_json::from_value(config).expect("the test's own file");
     resolve(

@@ -148,7 +148,7 @@ mod tests {
     fn volumes_and_mounts(keys: &str) -> (Value, Value) {
         let text = format!(
             "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
-             kubernetes: {{version: '1.34'}}, cloud: {{onPrem: {{context: demo}}}}, \
+             kubernetes: {{version: '1.36'}}, cloud: {{onPrem: {{context: demo}}}}, \
              stack: {{runtimeImage: 'r.example.com/runtime:0.1.0'}}, \
              nodePools: [{{name: gpu, gpu: {{model: L4, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}], \
              workloads: [{{name: train, job: {{image: 'r.example.com/train:1.0.0', {keys}}}}}]}}"

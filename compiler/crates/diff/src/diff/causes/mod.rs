@@ -166,6 +166,7 @@ impl TrialCompilations<'_> {
         let options = Options {
             registry: self.sides.options.registry,
             levels: self.sides.options.levels.clone(),
+            today: None,
             choices: &choices,
         };
         let compilation = compile(loaded, &options);

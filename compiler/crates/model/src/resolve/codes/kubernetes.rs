@@ -8,14 +8,14 @@ pub static KUBERNETES_VERSION_UNREADABLE: Code = Code {
     name: "kubernetes-version-unreadable",
     severity: Severity::Error,
     summary: "the Kubernetes version is invalid",
-    checks: r#"Whether `kubernetes.version` is a major and a minor version, such as "1.34"."#,
+    checks: r#"Whether `kubernetes.version` is a major and a minor version, such as "1.36"."#,
     reason: r"Without the version, gpuc does not know which API the server supports. The cloud chooses patch
 versions and updates them automatically.",
     remedy: r"Write the major and minor version in quotes. Without quotes, YAML reads 1.30 as the number 1.3.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "v1.34.2"}
+kubernetes: {version: "v1.36.2"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -24,7 +24,7 @@ nodePools:
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-    correction: Correction::Replace(r#""v1.34.2""#, r#""1.34""#),
+    correction: Correction::Replace(r#""v1.36.2""#, r#""1.36""#),
 };
 
 /// The Kubernetes version is not supported.

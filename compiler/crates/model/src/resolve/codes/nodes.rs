@@ -14,7 +14,7 @@ pub static NODE_COUNT_MISSING: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
@@ -38,7 +38,7 @@ pub static NODE_COUNT_REVERSED: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 autoscaler: clusterAutoscaler
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
@@ -62,7 +62,7 @@ pub static NODE_COUNT_ZERO: Code = Code {
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
-kubernetes: {version: "1.34"}
+kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:

@@ -1,0 +1,170 @@
+//! The cloud's support of the Kubernetes version ended, or ends soon.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+use jiff::civil::Date;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2217",
+        name: "kubernetes-support-ending",
+        severity: Severity::Warning,
+        summary: "the cloud's support of the Kubernetes version ended or ends soon",
+        checks: "Whether EKS, GKE or AKS supports `kubernetes.version` for at least 60 more days without extra cost. The
+generated files do not depend on today's date.",
+        reason: "A cloud supports each minor version for about 14 months. Afterwards, EKS charges extra and finally
+upgrades the control plane without notice, GKE upgrades the cluster, and AKS creates no more clusters
+and node pools of this version.",
+        remedy: "Upgrade one minor version at a time: change the version, build, and follow the steps that
+`gpuc diff --plan` prints. If you use extended support on purpose, add this code to `allow`.
+To compare with another date, set the environment variable `SOURCE_DATE_EPOCH` (seconds since 1970).",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.33"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    machine: g6.xlarge
+    nodes: {count: 1}
+"#,
+        correction: Correction::Replace(r#"version: "1.33""#, r#"version: "1.36""#),
+    },
+    run,
+};
+
+/// The number of days before the end of support from which it is reported.
+const NOTICE_DAYS: i32 = 60;
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let (Some(today), Some(version)) = (cluster.today, cluster.kubernetes.get()) else {
+        return;
+    };
+    let facts = cluster.cloud.facts();
+    let support = facts.support;
+    let Some(window) = support.window(version.value) else {
+        return;
+    };
+    let (end, kind) = if (support.is_extended)(cluster) {
+        let Some(end) = window.extended_end else {
+            return;
+        };
+        (end, "extended support")
+    } else if let Some(end) = window.extended_end.filter(|end| *end < today) {
+        (end, "extended support")
+    } else {
+        (window.end, "standard support")
+    };
+    if days_between(today, end) > NOTICE_DAYS {
+        return;
+    }
+    let verb = if end < today { "ended" } else { "ends" };
+    let message = format!(
+        "{} {verb} {kind} for Kubernetes {} on {end}",
+        facts.name, version.value
+    );
+    let latest = support.latest().filter(|latest| latest.end > end);
+    let help = match latest {
+        Some(latest) => format!(
+            "upgrade to \"{}\", which is supported until {}, one minor version at a time",
+            latest.version, latest.end
+        ),
+        None => "upgrade to a newer version, one minor version at a time".to_owned(),
+    };
+    report
+        .diagnostic(&RULE.code, version.span, message)
+        .primary_label(support.effect)
+        .help(help)
+        .emit();
+}
+
+/// The number of days from one date to another; negative if the second is earlier.
+fn days_between(from: Date, to: Date) -> i32 {
+    (to - from).get_days()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use gpuc_model::KubernetesVersion;
+    use gpuc_model::resolve::{Choices, resolve};
+    use jiff::civil::date;
+
+    use super::*;
+    use crate::testing::{REGISTRY, parse_config};
+
+    const EKS: &str =
+        "{aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}";
+    const AKS: &str = "{azure: {subscription: s, resourceGroup: g, location: eastus, cluster: {create: {tier: TIER}}}}";
+    const GKE: &str =
+        "{gcp: {project: acme-ml, location: us-east1, cluster: {create: {releaseChannel: TIER}}}}";
+
+    /// The findings on a day, as messages.
+    fn findings(cloud: &str, version: &str, today: Option<Date>) -> Vec<String> {
+        let yaml = format!("cloud: {cloud}\nnodePools: []");
+        let mut config = parse_config(&yaml);
+        Arc::make_mut(&mut config).kubernetes.version.value = version.to_owned();
+        let mut report = Report::default();
+        let mut cluster = resolve(config, &REGISTRY, &Choices::default(), &mut report);
+        cluster.today = today;
+        run(&cluster, &mut report);
+        let found = report.diagnostics().iter();
+        let found = found.filter(|it| it.code.id == RULE.code.id);
+        found.map(|it| it.message.clone()).collect()
+    }
+
+    #[test]
+    fn support_is_reported_from_two_months_before_its_end() {
+        // Standard support ends on 2026-12-02.
+        let found = |day| findings(EKS, "1.34", Some(day));
+        let none: [&str; 0] = [];
+        assert_eq!(found(date(2026, 10, 2)), none);
+        let ending = "Amazon EKS ends standard support for Kubernetes 1.34 on 2026-12-02";
+        assert_eq!(found(date(2026, 10, 3)), [ending]);
+        assert_eq!(found(date(2026, 12, 2)), [ending]);
+        let ended = "Amazon EKS ended standard support for Kubernetes 1.34 on 2026-12-02";
+        assert_eq!(found(date(2026, 12, 3)), [ended]);
+        assert_eq!(found(date(2027, 12, 2)), [ended]);
+        assert_eq!(
+            found(date(2027, 12, 3)),
+            ["Amazon EKS ended extended support for Kubernetes 1.34 on 2027-12-02"]
+        );
+        assert_eq!(findings(EKS, "1.34", None), none);
+        // The end of 1.37 was not announced.
+        assert_eq!(findings(EKS, "1.37", Some(date(2030, 1, 1))), none);
+    }
+
+    #[test]
+    fn clusters_with_extended_support_are_reported_at_its_end() {
+        let day = Some(date(2026, 12, 24));
+        let found = |cloud: &str, tier, day| findings(&cloud.replace("TIER", tier), "1.34", day);
+        assert_eq!(found(AKS, "standard", day).len(), 1);
+        assert_eq!(found(AKS, "premium", day).len(), 0);
+        let later = Some(date(2027, 11, 1));
+        assert_eq!(
+            found(AKS, "premium", later),
+            ["Azure Kubernetes Service ends extended support for Kubernetes 1.34 on 2027-11-30"]
+        );
+        assert_eq!(found(GKE, "stable", day).len(), 1);
+        assert_eq!(found(GKE, "extended", later).len(), 0);
+    }
+
+    #[test]
+    fn windows_are_sorted_and_have_sources() {
+        for cloud in REGISTRY.clouds {
+            let support = cloud.facts().support;
+            let windows = support.windows;
+            assert!(windows.is_sorted_by(|a, b| a.version < b.version && a.end < b.end));
+            assert!(windows.iter().all(|it| it.version >= KubernetesVersion(33)));
+            assert!(
+                windows
+                    .iter()
+                    .all(|it| it.extended_end.is_none_or(|end| end > it.end))
+            );
+            assert_eq!(windows.is_empty(), support.source.is_empty());
+        }
+    }
+}
