@@ -349,6 +349,19 @@ pub struct PoolTaint {
     pub origin: Origin,
 }
 
+impl PoolTaint {
+    /// Whether another taint has the same key, value and effect.
+    pub fn is_same(&self, other: &Self) -> bool {
+        (&self.key, &self.value, self.effect) == (&other.key, &other.value, other.effect)
+    }
+
+    /// Whether a taint in the file has the same key, value and effect.
+    pub fn is_written_as(&self, taint: &Taint) -> bool {
+        (&self.key, &self.value, self.effect)
+            == (&taint.key.value, &taint.value.value, taint.effect.value)
+    }
+}
+
 /// The component that sets a taint on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetBy {

@@ -7,10 +7,14 @@ use gpuc_syntax::node::{DerivationReason, Origin};
 use crate::cloud::Cloud;
 use crate::{DEDICATED_TO, PoolSpec, PoolTaint, SetBy, Sharing, Toleration};
 
-/// All taints of the nodes, by key and effect. A taint of the pool takes precedence over one of the cloud.
+/// All taints of the nodes, by key and effect. A taint of the pool takes precedence over another one of the cloud. A
+/// taint that the cloud sets in any case is the cloud's, so that gpuc does not set it too.
 pub(super) fn effective_taints(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<PoolTaint> {
+    let automatic = cloud.automatic_taints(pool);
+    let is_automatic = |taint: &PoolTaint| automatic.iter().any(|other| other.is_same(taint));
     let mut taints = own_taints(pool);
-    add_missing(&mut taints, cloud.automatic_taints(pool));
+    taints.retain(|taint| !is_automatic(taint));
+    add_missing(&mut taints, automatic);
     taints
 }
 

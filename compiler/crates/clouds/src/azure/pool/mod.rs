@@ -203,6 +203,16 @@ mod tests {
     }
 
     #[test]
+    fn taint_that_aks_sets_is_not_set_twice() {
+        let pool = pool(
+            "- {name: infer, machine: Standard_NC4as_T4_v3, nodes: {min: 0, max: 8}, capacity: {spot: {}}, taints: \
+             [{key: kubernetes.azure.com/scalesetpriority, value: spot, effect: NoSchedule}]}",
+        );
+        assert_eq!(desired(&pool, "taints"), json!([]));
+        assert!(!command_line(&pool.create[0]).contains("--node-taints"));
+    }
+
+    #[test]
     fn fixed_pool_with_all_settings() {
         let pool = pool(
             r#"- {name: train, machine: Standard_ND96isr_H100_v5, nodes: {count: 2}, zones: ["2", "1"],

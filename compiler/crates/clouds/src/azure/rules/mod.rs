@@ -24,6 +24,7 @@ mod system_pool_missing;
 mod system_pool_small;
 mod system_pool_unfit;
 mod tag_unsupported;
+mod taint_automatic;
 mod taint_unsupported;
 mod upgrade_settings;
 mod zone_unknown;
@@ -62,6 +63,7 @@ pub(super) static RULES: &[&Rule] = &[
     &maintenance_days::RULE,
     &boot_disk_size::RULE,
     &node_image_channel::RULE,
+    &taint_automatic::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

@@ -78,11 +78,7 @@ impl PoolLowering<'_> {
 
     /// The taints that gpuc sets, without those that GKE sets, by key and effect.
     fn gpuc_taints(&self) -> Vec<&PoolTaint> {
-        let automatic = taints::automatic_taints(self.pool);
-        let same = |a: &PoolTaint, b: &PoolTaint| (&a.key, &a.value) == (&b.key, &b.value);
-        let mut own: Vec<_> = (self.pool.registered_taints())
-            .filter(|taint| !automatic.iter().any(|gke_taint| same(gke_taint, taint)))
-            .collect();
+        let mut own: Vec<_> = self.pool.registered_taints().collect();
         own.sort_by_key(|taint| (&taint.key, api_effect_name(taint.effect)));
         own
     }

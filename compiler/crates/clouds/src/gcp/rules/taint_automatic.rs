@@ -42,11 +42,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let automatic = taints::automatic_taints(pool);
         for taint in &pool.user_taints {
-            let duplicate = automatic.iter().find(|gke_taint| {
-                gke_taint.key == *taint.key.value
-                    && gke_taint.value == *taint.value.value.value
-                    && gke_taint.effect == taint.effect.value
-            });
+            let duplicate = automatic
+                .iter()
+                .find(|gke_taint| gke_taint.is_written_as(taint));
             let Some(gke_taint) = duplicate else { continue };
             let message = format!(
                 "GKE sets the taint `{}` on these nodes automatically",
