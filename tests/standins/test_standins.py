@@ -13,7 +13,7 @@ HERE = Path(__file__).resolve().parent
 CONFIG = """
 apiVersion: eksctl.io/v1alpha5
 kind: ClusterConfig
-metadata: {name: lab, region: us-east-1, version: "1.36", tags: {team: ml}}
+metadata: {name: lab, region: us-east-1, version: "1.34", tags: {team: ml}}
 managedNodeGroups:
   - name: train
     instanceType: p5.48xlarge

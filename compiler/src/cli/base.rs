@@ -300,7 +300,7 @@ impl Base {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
-            today: super::clock::today(),
+            today: super::clock::today().ok(),
             choices: &choices,
         };
         let same_text = |one: u32, other: u32| {
@@ -432,7 +432,7 @@ impl Base {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
-            today: super::clock::today(),
+            today: super::clock::today().ok(),
             choices,
         };
         let commits = revision.history(Path::new(file), MAX_COMMITS).ok()?;

@@ -2,18 +2,34 @@
 
 use std::env;
 
+use anyhow::{Context, Result};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 
-/// Today's date in UTC: that of the environment variable `SOURCE_DATE_EPOCH`, if it is a number of seconds since 1970,
-/// otherwise that of the clock. Only findings about dated facts depend on it.
+/// The environment variable with the date to use instead of today's.
 ///
 /// Source: <https://reproducible-builds.org/specs/source-date-epoch/>, 2026-11-23.
-pub(super) fn today() -> Option<Date> {
-    let now = match env::var("SOURCE_DATE_EPOCH") {
-        Ok(seconds) => Timestamp::from_second(seconds.parse().ok()?).ok()?,
-        Err(_) => Timestamp::now(),
+const VARIABLE: &str = "SOURCE_DATE_EPOCH";
+
+/// Today's date in UTC, or the date in `SOURCE_DATE_EPOCH`. Only findings about dated facts depend on it.
+///
+/// # Errors
+///
+/// If the variable is set and is not a number of seconds since 1970.
+pub(super) fn today() -> Result<Date> {
+    let now = match env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+        Some(value) => {
+            let seconds = value.to_str().and_then(|text| text.parse().ok());
+            let time = seconds.and_then(|seconds| Timestamp::from_second(seconds).ok());
+            time.with_context(|| {
+                let value = value.to_string_lossy();
+                format!(
+                    "invalid {VARIABLE}: expected a number of seconds since 1970, not `{value}`"
+                )
+            })?
+        }
+        None => Timestamp::now(),
     };
-    Some(Zoned::new(now, TimeZone::UTC).date())
+    Ok(Zoned::new(now, TimeZone::UTC).date())
 }

@@ -250,7 +250,7 @@ impl BaseComparison<'_> {
         let options = Options {
             registry: &gpuc::REGISTRY,
             levels: Levels::default(),
-            today: super::clock::today(),
+            today: super::clock::today().ok(),
             choices: &choices,
         };
         let is_stale = |tree: &Committed, before: &Compilation| {

@@ -125,7 +125,7 @@ fn compile_found(
         levels: Levels {
             deny: args.deny.clone(),
         },
-        today: super::clock::today(),
+        today: Some(super::clock::today()?),
         choices: &choices,
     };
     let compilations = loaded

@@ -52,6 +52,42 @@ fn directory_locale_and_clock_have_no_effect() {
 }
 
 #[test]
+fn date_changes_findings_and_not_the_output() {
+    let code = gpuc::codes()
+        .into_iter()
+        .find(|code| code.name == "kubernetes-support-ending");
+    let bad = code.unwrap().bad;
+    let build = |seconds: &str| {
+        let workspace = Workspace::with(bad);
+        let mut command = workspace.command(&["build"]);
+        let output = command.env("SOURCE_DATE_EPOCH", seconds).output().unwrap();
+        let text =
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr);
+        (output.status.code(), text, workspace.files("clusters"))
+    };
+    // 2026-01-01 and 2026-11-23. An empty variable is not set.
+    let (early, late, unset) = (build("1767225600"), build("1795392000"), build(""));
+    let is_reported = |text: &str| text.contains("GPUC2217");
+    assert!(!is_reported(&early.1), "{}", early.1);
+    assert!(is_reported(&late.1), "{}", late.1);
+    assert!(is_reported(&unset.1), "{}", unset.1);
+    assert_eq!(early.0, Some(0));
+    assert_eq!(early.2, late.2);
+    for invalid in [
+        "today",
+        "1.5",
+        " ",
+        "-99999999999999",
+        "99999999999999999999",
+    ] {
+        let (status, text, files) = build(invalid);
+        assert_eq!(status, Some(3), "{text}");
+        assert!(text.contains("invalid SOURCE_DATE_EPOCH"), "{text}");
+        assert_eq!(files.len(), 0);
+    }
+}
+
+#[test]
 fn paths_can_have_spaces_and_unicode() {
     let workspace = Workspace::empty();
     workspace.write("my clusters/größe 东京/gpu-cluster.yaml", GOOD);

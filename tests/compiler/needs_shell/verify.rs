@@ -7,7 +7,7 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::diag::phrases::pluralize;
 use serde_json::{Value, json};
 
-use super::environment::Environment;
+use super::environment::{Environment, RunResult};
 use super::lifecycle::Case;
 
 /// Asserts that a healthy cluster passes, with and without pods, and that each fault fails with its reason.
@@ -31,9 +31,47 @@ pub(crate) fn assert_health_is_verified(case: &Case) {
         |expectation: &Expectation| node_names(&environment.state(), expectation)[0].clone();
     let firsts: Vec<_> = expectations.iter().map(|it| (it, first(it))).collect();
 
+    assert_resource_states_are_verified(&environment, &healthy);
     assert_node_faults_are_found(&environment, &healthy, &firsts);
     assert_missing_devices_are_found(&environment, &healthy, &firsts);
     assert_daemon_set_faults_are_found(&environment, &healthy);
+}
+
+/// Where the fakes keep the pools of each cloud, the field with the state, and a state in which a pool is not ready.
+const POOL_STATES: &[(&str, &str, &str, &str)] = &[
+    ("eks", "nodegroups", "status", "DEGRADED"),
+    ("eks", "nodegroups", "status", "CREATING"),
+    ("eks", "nodegroups", "status", "CREATE_FAILED"),
+    ("gke", "pools", "status", "RUNNING_WITH_ERROR"),
+    ("gke", "pools", "status", "PROVISIONING"),
+    ("aks", "pools", "provisioningState", "Updating"),
+    ("aks", "pools", "provisioningState", "Failed"),
+];
+
+/// Asserts that resources in the cloud that are missing or not ready are found, unless the user names a context.
+fn assert_resource_states_are_verified(environment: &Environment, healthy: &Value) {
+    for (cloud, kind, field, status) in POOL_STATES {
+        let pools = healthy[cloud][kind].as_object();
+        let Some(pool) = pools.and_then(|pools| pools.keys().next()) else {
+            continue;
+        };
+        let mut state = healthy.clone();
+        state[cloud][kind][pool][field] = json!(status);
+        let unready = || "resources in the cloud are not ready".to_owned();
+        let run = assert_fails_with(environment, &state, &[unready()]);
+        let reason = format!("{pool}: {status}");
+        assert!(run.stderr.contains(&reason), "{reason}\n{}", run.stderr);
+        let contexts = healthy["contexts"].as_object().unwrap();
+        let context = contexts.keys().next().expect("the context of a kubeconfig");
+        let arguments = ["--no-pods", "--context", context];
+        environment.run("verify.sh", &arguments).expect_success();
+
+        state[cloud][kind].as_object_mut().unwrap().remove(pool);
+        let run = assert_fails_with(environment, &state, &[unready()]);
+        let reason = format!("{pool}: not found");
+        assert!(run.stderr.contains(&reason), "{reason}\n{}", run.stderr);
+    }
+    environment.set_state(healthy);
 }
 
 /// Each pool, with the name of one of its nodes.
@@ -212,7 +250,7 @@ fn resource_slices(node: &str, expectation: &Expectation) -> Value {
     })
 }
 
-fn assert_fails_with(environment: &Environment, state: &Value, messages: &[String]) {
+fn assert_fails_with(environment: &Environment, state: &Value, messages: &[String]) -> RunResult {
     assert!(!messages.is_empty());
     environment.set_state(state);
     let run = environment.run("verify.sh", &["--no-pods"]);
@@ -222,7 +260,7 @@ fn assert_fails_with(environment: &Environment, state: &Value, messages: &[Strin
         let is_reported = lines.any(|line| line.starts_with("FAILED") && line.contains(why));
         assert!(is_reported, "not reported: {why}\n{}", run.stderr);
     }
-    run.expect_no_changes();
+    run.expect_no_changes()
 }
 
 /// The state in which every pool has its minimum number of nodes, or one if the minimum is 0, and in which the

@@ -10,15 +10,19 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2217",
         name: "kubernetes-support-ending",
         severity: Severity::Warning,
-        summary: "the cloud's support of the Kubernetes version ended or ends soon",
-        checks: "Whether EKS, GKE or AKS supports `kubernetes.version` for at least 60 more days without extra cost. The
-generated files do not depend on today's date.",
-        reason: "A cloud supports each minor version for about 14 months. Afterwards, EKS charges extra and finally
-upgrades the control plane without notice, GKE upgrades the cluster, and AKS creates no more clusters
-and node pools of this version.",
+        summary: "the cloud's support for the Kubernetes version ended or ends soon",
+        checks: "Whether support of EKS, GKE or AKS for `kubernetes.version` ends within 60 days. For a cluster that has
+extended support (`tier: premium` on AKS, `releaseChannel: extended` on GKE) only the end of extended
+support counts, which gpuc does not know for GKE. The result depends on today's date; the generated
+files do not.",
+        reason: "A cloud supports each minor version for about 14 months. Then EKS charges extra, GKE upgrades the
+cluster, and AKS creates no more clusters and node pools of this version. When extended support ends,
+EKS upgrades the control plane without notice.",
         remedy: "Upgrade one minor version at a time: change the version, build, and follow the steps that
-`gpuc diff --plan` prints. If you use extended support on purpose, add this code to `allow`.
-To compare with another date, set the environment variable `SOURCE_DATE_EPOCH` (seconds since 1970).",
+`gpuc diff --plan` prints. Upgrade an existing cluster with the tool that created it first. If you use
+extended support on purpose, add this code to `allow`; this also hides the end of extended support. To
+check for another date, set the environment
+variable `SOURCE_DATE_EPOCH` to a number of seconds since 1970.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,42 +51,41 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(window) = support.window(version.value) else {
         return;
     };
-    let (end, kind) = if (support.is_extended)(cluster) {
-        let Some(end) = window.extended_end else {
-            return;
-        };
-        (end, "extended support")
-    } else if let Some(end) = window.extended_end.filter(|end| *end < today) {
-        (end, "extended support")
+    let is_near = |end: &Date| (*end - today).get_days() <= NOTICE_DAYS;
+    let standard_end = Some(window.end).filter(|_| !(support.is_extended)(cluster));
+    let (kind, end, effect) = if let Some(end) = window.extended_end.filter(is_near) {
+        ("extended", end, support.extended_effect)
+    } else if let Some(end) = standard_end.filter(is_near) {
+        ("standard", end, support.effect)
     } else {
-        (window.end, "standard support")
-    };
-    if days_between(today, end) > NOTICE_DAYS {
         return;
-    }
+    };
     let verb = if end < today { "ended" } else { "ends" };
     let message = format!(
-        "{} {verb} {kind} for Kubernetes {} on {end}",
+        "{} {verb} {kind} support for Kubernetes {} on {end}",
         facts.name, version.value
     );
-    let latest = support.latest().filter(|latest| latest.end > end);
-    let help = match latest {
-        Some(latest) => format!(
-            "upgrade to \"{}\", which is supported until {}, one minor version at a time",
-            latest.version, latest.end
+    let upgrade = match support.successor(version.value, today) {
+        Some(next) => format!(
+            "to {} (supported until {}) or newer, one minor version at a time",
+            next.version, next.end
         ),
-        None => "upgrade to a newer version, one minor version at a time".to_owned(),
+        None => "to a newer version, one minor version at a time".to_owned(),
+    };
+    let help = if cluster.config.cloud.creates_cluster() {
+        format!("upgrade {upgrade}: `gpuc diff --plan` prints the steps")
+    } else {
+        format!(
+            "upgrade the cluster {upgrade}, with the tool that created it, and write its version here; if it has \
+             extended support, allow `{}`",
+            RULE.code.name
+        )
     };
     report
         .diagnostic(&RULE.code, version.span, message)
-        .primary_label(support.effect)
+        .primary_label(effect)
         .help(help)
         .emit();
-}
-
-/// The number of days from one date to another; negative if the second is earlier.
-fn days_between(from: Date, to: Date) -> i32 {
-    (to - from).get_days()
 }
 
 #[cfg(test)]
@@ -110,9 +113,9 @@ mod tests {
         let mut report = Report::default();
         let mut cluster = resolve(config, &REGISTRY, &Choices::default(), &mut report);
         cluster.today = today;
+        let before = report.diagnostics().len();
         run(&cluster, &mut report);
-        let found = report.diagnostics().iter();
-        let found = found.filter(|it| it.code.id == RULE.code.id);
+        let found = report.diagnostics()[before..].iter();
         found.map(|it| it.message.clone()).collect()
     }
 
@@ -127,11 +130,12 @@ mod tests {
         assert_eq!(found(date(2026, 12, 2)), [ending]);
         let ended = "Amazon EKS ended standard support for Kubernetes 1.34 on 2026-12-02";
         assert_eq!(found(date(2026, 12, 3)), [ended]);
-        assert_eq!(found(date(2027, 12, 2)), [ended]);
-        assert_eq!(
-            found(date(2027, 12, 3)),
-            ["Amazon EKS ended extended support for Kubernetes 1.34 on 2027-12-02"]
-        );
+        // Extended support ends on 2027-12-02.
+        assert_eq!(found(date(2027, 10, 2)), [ended]);
+        let ending = "Amazon EKS ends extended support for Kubernetes 1.34 on 2027-12-02";
+        assert_eq!(found(date(2027, 10, 3)), [ending]);
+        let ended = "Amazon EKS ended extended support for Kubernetes 1.34 on 2027-12-02";
+        assert_eq!(found(date(2027, 12, 3)), [ended]);
         assert_eq!(findings(EKS, "1.34", None), none);
         // The end of 1.37 was not announced.
         assert_eq!(findings(EKS, "1.37", Some(date(2030, 1, 1))), none);

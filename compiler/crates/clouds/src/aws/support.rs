@@ -11,7 +11,8 @@ pub(super) static SUPPORT: SupportFacts = SupportFacts {
         window(35, date(2027, 3, 27), Some(date(2028, 3, 27))),
         window(36, date(2027, 8, 2), Some(date(2028, 8, 2))),
     ],
-    effect: "EKS then charges extra for extended support, and afterwards upgrades the control plane without notice",
+    effect: "EKS then charges extra for extended support",
+    extended_effect: "EKS then upgrades the control plane without notice",
     is_extended: |_| false,
     source: "endoflife-date/endoflife.date@a70eca33 products/amazon-eks.md, 2026-07-08",
 };

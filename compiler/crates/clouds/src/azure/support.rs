@@ -16,6 +16,7 @@ pub(super) static SUPPORT: SupportFacts = SupportFacts {
         window(37, date(2027, 10, 31), Some(date(2028, 10, 31))),
     ],
     effect: "AKS then creates no clusters and no node pools of this version, unless the tier is `premium`",
+    extended_effect: "AKS then no longer supports this version",
     is_extended: |cluster| {
         create_section(cluster).is_some_and(|create| create.tier.value == AzureTier::Premium)
     },

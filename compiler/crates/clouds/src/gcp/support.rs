@@ -15,6 +15,7 @@ pub(super) static SUPPORT: SupportFacts = SupportFacts {
         window(36, date(2027, 8, 9), None),
     ],
     effect: "GKE then upgrades clusters that are not on the release channel `extended`",
+    extended_effect: "",
     is_extended: |cluster| {
         create_section(&cluster.config)
             .is_some_and(|create| create.release_channel.value == GcpReleaseChannel::Extended)

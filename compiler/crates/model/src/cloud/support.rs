@@ -11,6 +11,8 @@ pub struct SupportFacts {
     pub windows: &'static [SupportWindow],
     /// The effect of the end of regular support, as a sentence: `EKS then charges extra for extended support`.
     pub effect: &'static str,
+    /// The effect of the end of extended support.
+    pub extended_effect: &'static str,
     /// Whether the cluster is configured for extended support, so that the end of regular support has no effect.
     pub is_extended: fn(&Cluster) -> bool,
     /// The source of the dates, with its date.
@@ -33,6 +35,7 @@ impl SupportFacts {
     pub const NONE: Self = Self {
         windows: &[],
         effect: "",
+        extended_effect: "",
         is_extended: |_| false,
         source: "",
     };
@@ -42,8 +45,13 @@ impl SupportFacts {
         self.windows.iter().find(|it| it.version == version)
     }
 
-    /// The version whose regular support ends last.
-    pub fn latest(&self) -> Option<&'static SupportWindow> {
-        self.windows.iter().max_by_key(|it| it.end)
+    /// The next version whose regular support ends after a day.
+    pub fn successor(
+        &self,
+        version: KubernetesVersion,
+        day: Date,
+    ) -> Option<&'static SupportWindow> {
+        let mut windows = self.windows.iter();
+        windows.find(|it| it.version > version && it.end > day)
     }
 }

@@ -12,6 +12,15 @@ resource_flags 'Creates and updates the resources of cluster prod-eu, in order.'
 
 scripts=(cluster pool-system pool-infer addons)
 
+# Every script verifies its resources, so that one run reports all that are not ready.
+if [ -n "$verify_only" ]; then
+  failed=0
+  for script in "${scripts[@]}"; do
+    "$here/$script.sh" "$@" || failed=1
+  done
+  exit "$failed"
+fi
+
 # Every script checks for blocking differences before the first one changes anything.
 if [ -z "$dry_run" ]; then
   for script in "${scripts[@]}"; do

@@ -10,6 +10,7 @@
 dry_run=
 allow_disruption=
 check_only=
+verify_only=
 number=0     # the current resource
 names=()     # by number: kind and name of the resource
 defined=()   # by number: jq definitions for programs on the resource
@@ -78,8 +79,9 @@ shown() {
 resource_flags() {
   local usage
   usage="$1
-usage: ${0##*/} [--check | --dry-run] [--allow-disruption] [--timeout MINUTES]
+usage: ${0##*/} [--check | --verify | --dry-run] [--allow-disruption] [--timeout MINUTES]
   --check             checks for differences and failures that block the run, and changes nothing
+  --verify            fails unless every resource exists and is ready, and changes nothing
   --dry-run           prints the commands without running them
   --allow-disruption  allows updates that drain nodes
   --timeout MINUTES   stops waiting for a resource after this time; the default depends on the kind of resource"
@@ -87,6 +89,7 @@ usage: ${0##*/} [--check | --dry-run] [--allow-disruption] [--timeout MINUTES]
   while [ $# -gt 0 ]; do
     case $1 in
       --check) check_only=yes ;;
+      --verify) check_only=yes verify_only=yes ;;
       --dry-run) dry_run=yes ;;
       --allow-disruption) allow_disruption=yes ;;
       --timeout)
@@ -120,6 +123,8 @@ unknown_flag() {
 # tools NAME…: stops unless these programs are installed.
 tools() {
   local tool absent
+  # A caller with this flag has checked the programs that read resources.
+  [ -z "$verify_only" ] || return 0
   absent=()
   for tool in "$@"; do
     command -v "$tool" >/dev/null 2>&1 || absent+=("$tool")
@@ -389,6 +394,11 @@ await_stable() {
       progressing | deleting) ;;
       *) break ;;
     esac
+    if [ -n "$verify_only" ]; then
+      failed_resources+=("$what: $status")
+      [ "${states[number]}" != deleting ] || missing[number]=yes
+      return 0
+    fi
     if [ -n "$check_only$dry_run" ]; then
       say "$what: $status: a run waits until this has ended"
       [ "${states[number]}" != deleting ] || missing[number]=yes
@@ -398,9 +408,18 @@ await_stable() {
     wait_for "$what" "$end"
   done
   case ${states[number]} in
-    ready) report "$what: warning: " ;;
+    ready)
+      report "$what: warning: "
+      if [ -n "$verify_only" ] && is_missing; then
+        failed_resources+=("$what: not found")
+      fi
+      ;;
     *)
       describe_failure
+      if [ -n "$verify_only" ]; then
+        failed_resources+=("${failure[@]}")
+        return 0
+      fi
       case ${states[number]} in
         recoverable) [ -n "$check_only" ] || say_lines "${failure[@]}" ;;
         failed) failed_resources+=("${failure[@]}") ;;
@@ -573,6 +592,10 @@ differs() {
 # Stops before any change if a difference cannot be applied, or must not be applied without --allow-disruption. A dry
 # run reports this and continues.
 settle() {
+  if [ -n "$verify_only" ]; then
+    [ ${#failed_resources[@]} -eq 0 ] || die 'resources are not ready:' "${failed_resources[@]}"
+    return 0
+  fi
   [ ${#failed_resources[@]} -eq 0 ] ||
     stop 'failed in the cloud:' "${failed_resources[@]}"
   [ ${#skips[@]} -eq 0 ] ||

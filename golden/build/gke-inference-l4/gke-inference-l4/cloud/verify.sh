@@ -67,6 +67,16 @@ counted() {
   fi
 }
 
+# Checks that every resource in the cloud exists and is ready.
+resources() {
+  if "$here/apply.sh" --verify 2>"$work/said"; then
+    fine 'every resource in the cloud is ready'
+  else
+    fail 'resources in the cloud are not ready'
+  fi
+  cat "$work/said" >&2
+}
+
 kube() { kubectl ${context:+--context "$context"} "$@"; }
 
 at_exit() {
@@ -279,6 +289,7 @@ else
     >"$work/said" 2>&1 ||
     { cat "$work/said" >&2; die 'cannot fetch a kubeconfig'; }
 fi
+[ -n "$context" ] || resources
 
 nodes system 2 'gpuc.dev/pool=system'
 

@@ -12,6 +12,15 @@ resource_flags 'Sets the labels and taints of the nodes of cluster on-prem-dgx.'
 
 scripts=(pool-cpu pool-dgx)
 
+# Every script verifies its resources, so that one run reports all that are not ready.
+if [ -n "$verify_only" ]; then
+  failed=0
+  for script in "${scripts[@]}"; do
+    "$here/$script.sh" "$@" || failed=1
+  done
+  exit "$failed"
+fi
+
 # Every script checks for blocking differences before the first one changes anything.
 if [ -z "$dry_run" ]; then
   for script in "${scripts[@]}"; do

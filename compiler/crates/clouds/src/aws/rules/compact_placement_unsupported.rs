@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::{Capacity, Placement};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::created_pools;
+use super::{created_pools, karpenter};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -34,6 +34,10 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in created_pools(cluster) {
+        // Another rule reports pools that Karpenter provisions.
+        if karpenter::provisions(cluster, pool) {
+            continue;
+        }
         let network = &pool.settings.network;
         let Some(placement) = &network.placement else {
             continue;

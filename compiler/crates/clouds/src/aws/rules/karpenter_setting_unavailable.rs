@@ -20,7 +20,7 @@ groups: EFA, compact placement, `autoRepair`, and the plugin that eksctl install
         reason: "eksctl creates the interfaces and the security group of EFA, the placement group and its device plugin
 together with a node group. gpuc does not write the network interfaces of an EC2NodeClass. EKS repairs
 only nodes of its node groups; Karpenter repairs nodes only if an unfinished feature is enabled. The
-settings would have no effect, and without an error.",
+settings would have no effect, and no error is reported.",
         remedy: "Set a `count`: a pool with a fixed number of nodes is a managed node group. Or remove the setting. A
 placement group of your own, `placement: {group: …}`, works with Karpenter too.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -46,8 +46,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .get()
             .map_or(pool.name.span, |nodes| nodes.max_span);
         for (setting, span) in unsupported_settings(cluster, pool) {
+            let help = if setting == COMPACT {
+                "set a placement group, `placement: {group: …}`, or remove the setting"
+            } else {
+                "set a `count` of nodes to get a managed node group, or remove the setting"
+            };
             let message = format!(
-                "gpuc does not support {setting} of pool `{}`, which Karpenter provisions",
+                "gpuc does not support {setting} for pool `{}`, which Karpenter provisions",
                 pool.name
             );
             report
@@ -56,11 +61,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     range,
                     "without a fixed number of nodes, Karpenter provisions the pool",
                 )
-                .help("set a `count` of nodes to get a managed node group, or remove the setting")
+                .help(help)
                 .emit();
         }
     }
 }
+
+const COMPACT: &str = "compact placement";
 
 /// The settings of the pool that are supported only for node groups, each with its location.
 fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Span)> {
@@ -71,7 +78,7 @@ fn unsupported_settings(cluster: &Cluster, pool: &Pool) -> Vec<(&'static str, Sp
     } else if let Some(placement) = &settings.network.placement
         && matches!(placement.value, Placement::Compact)
     {
-        found.push(("compact placement", placement.span));
+        found.push((COMPACT, placement.span));
     }
     if let Some(repair) = settings.auto_repair.filter(|repair| repair.value) {
         found.push(("node repair", repair.span));

@@ -25,6 +25,7 @@ mod system_pool_small;
 mod system_pool_unfit;
 mod tag_unsupported;
 mod taint_automatic;
+mod taint_conflict;
 mod taint_unsupported;
 mod upgrade_settings;
 mod zone_unknown;
@@ -64,6 +65,7 @@ pub(super) static RULES: &[&Rule] = &[
     &boot_disk_size::RULE,
     &node_image_channel::RULE,
     &taint_automatic::RULE,
+    &taint_conflict::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "AKS reimages nodes with GPUs every week, at any time",
         checks: "Whether an AKS cluster with GPUs has a maintenance window or an explicit `nodeImageChannel`.",
-        reason: "By default, AKS installs a new node image every week: it drains and reimages every node, which ends
-training runs. During the upgrade, a pool needs quota for its extra nodes.",
+        reason: "By default, AKS installs a new node image every week: it drains and reimages every node, which
+interrupts training jobs. During the upgrade, a pool needs quota for its extra nodes.",
         remedy: "Set `maintenance` to a time at which jobs may end. Alternatively, set `nodeImageChannel`:
 `securityPatch` rarely needs new nodes, and `nodeImage` keeps the default on purpose.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -57,8 +57,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "AKS reimages the nodes with GPUs every week, at any time",
         )
         .help(
-            "add a window, such as `maintenance: {days: [sunday], start: \"02:00\", hours: 6}`, or set \
-             `nodeImageChannel`",
+            "set `maintenance` under `create`, such as `maintenance: {days: [sunday], start: \"02:00\", hours: 6}`, or \
+             set `nodeImageChannel`",
         )
         .emit();
 }

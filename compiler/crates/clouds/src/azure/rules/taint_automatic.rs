@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "AKS sets this taint automatically",
         checks: "Whether a spot pool has `kubernetes.azure.com/scalesetpriority=spot:NoSchedule` among its `taints`.",
-        reason: "AKS sets this taint on spot nodes automatically, and gpuc takes it into account: its pods tolerate it. gpuc
-does not set it again.",
+        reason: "AKS sets this taint on spot nodes automatically, and gpuc adds a toleration for it to its
+pods. gpuc does not set the taint again.",
         remedy: "Remove the taint.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             );
             report
                 .diagnostic(&RULE.code, taint.span, message)
-                .label(aks_taint.span, "AKS sets the taint because of this")
+                .label(aks_taint.span, "because this is a spot pool")
                 .help("remove the taint")
                 .emit();
         }

@@ -10,11 +10,11 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2693",
         name: "gke-placement-reserved",
         severity: Severity::Error,
-        summary: "compact placement of reserved machines",
+        summary: "a pool with a reservation has compact placement",
         checks: "Whether a pool with a reservation has `placement: compact`.",
-        reason: "A reservation determines where its machines are. For `placement: compact` GKE creates a placement
+        reason: "A reservation determines where its machines are. For `placement: compact`, GKE creates a placement
 policy of its own, which does not match the reservation, and the pool cannot be created.",
-        remedy: "Remove `placement: compact`. If the reservation was made with a placement policy, write its name:
+        remedy: "Remove `placement: compact`. If the reservation was made with a placement policy, set its name:
 `placement: {group: NAME}`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 pool.settings.capacity.span,
                 "the reservation determines where its machines are",
             )
-            .help("remove it, or write the placement policy of the reservation: `placement: {group: NAME}`")
+            .help("remove it, or set the placement policy of the reservation: `placement: {group: NAME}`")
             .emit();
     }
 }

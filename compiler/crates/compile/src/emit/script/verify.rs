@@ -25,6 +25,7 @@ pub(super) fn verify_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p>
     segments.push(Segment::Boilerplate(CHECKS_PURPOSE), format!("{CHECKS}\n"));
     segments.push(Segment::Tools, tools_call(["kubectl"].into_iter()));
     segments.push(Segment::Credentials, credentials(plan));
+    segments.push(Segment::Credentials, resource_checks(plan));
     for expectation in &plan.expectations {
         let text = format!("\n{}", expectation_checks(expectation));
         segments.push(Segment::Expectation(expectation), text);
@@ -75,6 +76,16 @@ pub(super) fn credentials(plan: &Plan) -> String {
             }
             text + "fi\n"
         }
+    }
+}
+
+/// Verifies the resources in the cloud, unless the user names a context: then it may be another cluster.
+fn resource_checks(plan: &Plan) -> &'static str {
+    match &plan.provisioning.credentials {
+        Credentials::Fetch(_) if plan.provisioning.creates_resources() => {
+            "[ -n \"$context\" ] || resources\n"
+        }
+        Credentials::Fetch(_) | Credentials::Context(_) => "",
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) fn change_unmanaged_cluster(rollout: &Rollout<'_>) -> Vec<Planned> {
             let (from, to) = (field.from.as_ref()?, field.to.as_ref()?);
             Some(Step {
                 instruction: format!(
-                    "gpuc does not manage this cluster itself: change its {} from {} to {} first, with the tool that \
+                    "gpuc does not manage this cluster itself: change the {} from {} to {} first, with the tool that \
                      created it. Every script stops until then",
                     field.path,
                     as_text(from),

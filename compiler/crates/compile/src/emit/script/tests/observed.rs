@@ -147,6 +147,15 @@ fn verify_requires_only_programs_that_read() {
     );
     let ready = json!({"status": {"desiredNumberScheduled": 1, "updatedNumberScheduled": 1, "numberReady": 1}});
     world.put("state.daemonset", &ready.to_string(), false);
+    let missing = world.run("verify.sh", &["--no-pods"]);
+    let reason = "pool one: not found";
+    assert!(
+        missing.code == 1 && missing.stderr.contains(reason),
+        "{}",
+        missing.stderr
+    );
+    let state = json!({"account": "me", "things": {"one": {}}});
+    world.put("state", &state.to_string(), false);
     let run = world.run("verify.sh", &["--no-pods"]);
     assert_eq!(run.code, 0, "{}", run.stderr);
     fs::remove_file(world.folder.path().join("bin/cloud")).unwrap();
