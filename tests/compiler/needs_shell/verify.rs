@@ -52,18 +52,22 @@ const POOL_STATES: &[(&str, &str, &str, &str)] = &[
 fn assert_resource_states_are_verified(environment: &Environment, healthy: &Value) {
     for (cloud, kind, field, status) in POOL_STATES {
         let pools = healthy[cloud][kind].as_object();
-        let Some(pool) = pools.and_then(|pools| pools.keys().next()) else {
+        let resources = &environment.plan.provisioning.resources;
+        let is_managed = |pool: &&String| {
+            let mut created = resources.iter().filter(|it| !it.create.is_empty());
+            created.any(|resource| resource.name == **pool)
+        };
+        let Some(pool) = pools.and_then(|pools| pools.keys().find(is_managed)) else {
             continue;
         };
         let mut state = healthy.clone();
         state[cloud][kind][pool][field] = json!(status);
+        state["contexts"] = json!({"own": {"server": "https://own.example.com"}});
         let unready = || "resources in the cloud are not ready".to_owned();
         let run = assert_fails_with(environment, &state, &[unready()]);
         let reason = format!("{pool}: {status}");
         assert!(run.stderr.contains(&reason), "{reason}\n{}", run.stderr);
-        let contexts = healthy["contexts"].as_object().unwrap();
-        let context = contexts.keys().next().expect("the context of a kubeconfig");
-        let arguments = ["--no-pods", "--context", context];
+        let arguments = ["--no-pods", "--context", "own"];
         environment.run("verify.sh", &arguments).expect_success();
 
         state[cloud][kind].as_object_mut().unwrap().remove(pool);
