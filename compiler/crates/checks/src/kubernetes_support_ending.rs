@@ -65,7 +65,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         "{} {verb} {kind} support for Kubernetes {} on {end}",
         facts.name, version.value
     );
-    let upgrade = match support.successor(version.value, today) {
+    // A version whose support ends soon as well is no target.
+    let mut windows = support.windows.iter();
+    let target = windows.find(|it| it.version > version.value && !is_near(&it.end));
+    let upgrade = match target {
         Some(next) => format!(
             "to {} (supported until {}) or newer, one minor version at a time",
             next.version, next.end
@@ -107,16 +110,31 @@ mod tests {
 
     /// The findings on a day, as messages.
     fn findings(cloud: &str, version: &str, today: Option<Date>) -> Vec<String> {
+        let report = report(cloud, version, today);
+        let found = report.diagnostics().iter();
+        let found = found.filter(|it| it.code.id == RULE.code.id);
+        found.map(|it| it.message.clone()).collect()
+    }
+
+    /// The help of the finding on a day.
+    fn help(cloud: &str, version: &str, today: Date) -> String {
+        let report = report(cloud, version, Some(today));
+        let mut found = report.diagnostics().iter();
+        let found = found.find(|it| it.code.id == RULE.code.id);
+        found
+            .and_then(|it| it.help.clone())
+            .expect("a finding with help")
+    }
+
+    fn report(cloud: &str, version: &str, today: Option<Date>) -> Report {
         let yaml = format!("cloud: {cloud}\nnodePools: []");
         let mut config = parse_config(&yaml);
         Arc::make_mut(&mut config).kubernetes.version.value = version.to_owned();
         let mut report = Report::default();
         let mut cluster = resolve(config, &REGISTRY, &Choices::default(), &mut report);
         cluster.today = today;
-        let before = report.diagnostics().len();
         run(&cluster, &mut report);
-        let found = report.diagnostics()[before..].iter();
-        found.map(|it| it.message.clone()).collect()
+        report
     }
 
     #[test]
@@ -137,6 +155,12 @@ mod tests {
         let ended = "Amazon EKS ended extended support for Kubernetes 1.34 on 2027-12-02";
         assert_eq!(found(date(2027, 12, 3)), [ended]);
         assert_eq!(findings(EKS, "1.34", None), none);
+        // 1.34 is the next version, and its support ends soon as well.
+        let target = help(EKS, "1.33", date(2026, 11, 23));
+        assert!(
+            target.starts_with("upgrade to 1.35 (supported until 2027-03-27)"),
+            "{target}"
+        );
         // The end of 1.37 was not announced.
         assert_eq!(findings(EKS, "1.37", Some(date(2030, 1, 1))), none);
     }

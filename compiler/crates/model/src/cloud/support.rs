@@ -44,14 +44,4 @@ impl SupportFacts {
     pub fn window(&self, version: KubernetesVersion) -> Option<&'static SupportWindow> {
         self.windows.iter().find(|it| it.version == version)
     }
-
-    /// The next version whose regular support ends after a day.
-    pub fn successor(
-        &self,
-        version: KubernetesVersion,
-        day: Date,
-    ) -> Option<&'static SupportWindow> {
-        let mut windows = self.windows.iter();
-        windows.find(|it| it.version > version && it.end > day)
-    }
 }
