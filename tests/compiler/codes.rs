@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
-use gpuc_syntax::diag::{Code, Correction, Edit, FORMER_NAMES, MANIFEST_SEPARATOR, Severity};
+use gpuc_syntax::diag::{
+    Code, Correction, Edit, FORMER_NAMES, MANIFEST_SEPARATOR, Severity, TABLE_GAPS,
+};
 
 use crate::support::{Outcome, compile_text, expect_files, repository};
 
@@ -41,6 +43,29 @@ fn ids_and_names_are_unique_and_well_formed() {
             "{}: `What it checks` must begin with `Whether`",
             code.id
         );
+    }
+}
+
+#[test]
+fn table_gaps_are_codes_that_explain_how_to_allow_them() {
+    let codes = gpuc::codes();
+    for (id, name) in TABLE_GAPS {
+        let code = codes.iter().find(|code| code.id == *id).expect(id);
+        assert_eq!(code.name, *name);
+        assert!(code.remedy.contains(&format!("allow: [{name}]")), "{name}");
+        assert!(code.remedy.contains("`--deny` does"), "{name}");
+    }
+    assert!(TABLE_GAPS.is_sorted_by_key(|(id, _)| id));
+}
+
+#[test]
+fn table_gaps_can_be_allowed() {
+    let codes = gpuc::codes().into_iter().filter(|code| code.is_table_gap());
+    for code in codes {
+        let allow = format!("allow: [{}]\nkubernetes:", code.name);
+        let outcome = compile_text(&code.bad.replacen("kubernetes:", &allow, 1));
+        assert_eq!(outcome.codes(), [""; 0], "{}", code.name);
+        assert!(outcome.compilations[0].output.is_some(), "{}", code.name);
     }
 }
 

@@ -35,7 +35,10 @@ struct Column {
 const COLUMNS: &[Column] = &[
     Column {
         key: "aws",
-        cloud: r#"aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}"#,
+        cloud: concat!(
+            r#"aws: {account: "123456789012", region: us-east-1, cluster: {existing: {vpc: {id: vpc-0123456789abcdef0, "#,
+            "securityGroup: sg-0123456789abcdef0, privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}}}}"
+        ),
         pool: "machine: p4d.24xlarge",
         single: "{profile: 1g.5gb, count: 7}",
         mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",

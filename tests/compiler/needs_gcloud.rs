@@ -18,6 +18,7 @@ fn commands_are_accepted_and_show_the_desired_values() {
         "resourceLabels": {"extra": "a", "gpuc-labels": "yde5di"},
         "locations": ["us-central1-a", "us-central1-b"],
         "currentMasterVersion": "1.36.1-gke.100",
+        "maintenancePolicy": {"window": {"maintenanceExclusions": {"gpuc": {}}}},
     });
     let steps = cli_steps("gcloud", &[observed]);
     let refused = "gcloud container node-pools update n --num-nodes=1";

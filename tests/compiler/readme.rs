@@ -34,6 +34,18 @@ fn output_of_why_is_current() {
     expect_file("docs/why.md", &page);
 }
 
+/// The README of a tree with claims shows how to claim a device.
+#[test]
+fn claim_example_is_shown() {
+    let outcome = compile_text(&read("examples/eks-dra-h100/gpu-cluster.yaml"));
+    let files = outcome.files();
+    let readme = files.iter().find(|(path, _)| path.ends_with("README.md"));
+    let (_, readme) = readme.expect("a README");
+    for line in ["kind: ResourceClaimTemplate", "resourceClaimTemplateName: "] {
+        assert!(readme.contains(line), "{line}\n{readme}");
+    }
+}
+
 /// The output of `gpuc diff` in the quickstart after a change from 4 to 8 replicas and a build.
 fn quickstart_diff() -> String {
     let place = Workspace::with(&read("examples/quickstart/gpu-cluster.yaml"));

@@ -38,6 +38,14 @@ pub(crate) fn is_one_in(n: u64, name: &str) -> bool {
     hash(name).is_multiple_of(n)
 }
 
+/// One of the options, which depends on nothing but the name.
+pub(crate) fn choose<'o, T>(options: &'o [T], name: &str) -> &'o T {
+    let count = u64::try_from(options.len()).unwrap();
+    // The low bits of this hash are weak.
+    let index = (hash(name) >> 32) % count;
+    &options[usize::try_from(index).unwrap()]
+}
+
 #[test]
 fn samples_contain_every_kind_once() {
     let cases: Vec<_> = (0..100).map(|number| (number % 7, number)).collect();

@@ -87,8 +87,13 @@ fn provisioning(provisioning: &Provisioning) -> Value {
         };
         (file.path.clone(), contents)
     });
+    let tools = provisioning.tools.iter().map(|tool| {
+        let words = std::iter::once(tool.name).chain(tool.minimum_versions.iter().copied());
+        words.collect::<Vec<_>>().join(" ")
+    });
+    let tools: Vec<_> = tools.collect();
     without_nulls(json!({
-        "tools": provisioning.tools,
+        "tools": tools,
         "identity": entries(identity.map(|check| (check.subject.to_owned(), json!(check.expected)))),
         "context": context,
         "resources": entries(provisioning.resources.iter().map(resource)),

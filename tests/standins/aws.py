@@ -8,7 +8,7 @@ from typing import Callable
 
 from . import eks
 from .cli import Command, CommandError, Failure, Tool, Unsupported, flags, yaml
-from .cli import print_json, query, without_internal_keys
+from .cli import print_json, query, version_command, without_internal_keys
 from .eks import ACCOUNT
 
 
@@ -131,13 +131,24 @@ def list_addons(call):
     _print_result(call, {"addons": sorted(call.data["eks"].get("addons", {}).get(name, {}))})
 
 
+def describe_addon_versions(call):
+    name, kubernetes = call.get("--addon-name"), call.get("--kubernetes-version")
+    _region(call)
+    if not name:
+        raise Unsupported("aws eks describe-addon-versions without --addon-name")
+    found = eks.addon_versions(name)
+    if kubernetes:
+        found = [each for each in found if eks.supports(each, kubernetes)]
+    _print_result(call, {"addons": [{"addonName": name, "addonVersions": found}] if found else []})
+
+
 def create_addon(call):
     cluster, name = _require(call, "--cluster-name", "--addon-name")
     _cluster(call, cluster)
     stored = call.data["eks"].setdefault("addons", {}).setdefault(cluster, {})
     if name in stored and stored[name]["status"] != "CREATE_FAILED":
         raise _api_error(call, "ResourceInUseException", "Addon already exists.")
-    stored[name] = eks.addon(cluster, name) | {"status": "CREATING"}
+    stored[name] = eks.addon(call, cluster, name) | {"status": "CREATING"}
     _configure(call, stored[name])
     keys = ["eks", "addons", cluster, name]
     if call.how == "create_failed":
@@ -147,18 +158,27 @@ def create_addon(call):
     else:
         call.data.later(call.delay, ["set", [*keys, "status"], "ACTIVE"])
     if call.how == "degraded":
-        issue = {"code": "InsufficientNumberOfReplicas", "resourceIds": [],
-                 "message": "The add-on is unhealthy because it doesn't have the desired number of replicas."}
         call.data.later(call.delay + 1, ["set", [*keys, "status"], "DEGRADED"],
-                        ["set", [*keys, "health"], {"issues": [issue]}])
+                        ["set", [*keys, "health"], {"issues": [_TOO_FEW_REPLICAS]}])
     _print_result(call, {"addon": stored[name]})
 
 
 def update_addon(call):
     addon = _addon(call)
-    changed = copy.deepcopy(addon)
+    changed, changes = copy.deepcopy(addon), {}
     _configure(call, changed)
-    _update(call, "AddonUpdate", addon, changed, {})
+    if call.has("--addon-version"):
+        version, kubernetes = call.get("--addon-version"), _cluster(call, addon["clusterName"])["version"]
+        known = [each["addonVersion"] for each in eks.addon_versions(addon["addonName"]) if eks.supports(each, kubernetes)]
+        if version not in known:
+            raise _api_error(call, "InvalidParameterException", "Addon version specified is not supported, AddonName:"
+                             f' "{addon["addonName"]}", ClusterVersion: "{kubernetes}"')
+        changed["addonVersion"] = changes["AddonVersion"] = version
+    _update(call, "AddonUpdate", addon, changed, changes)
+    if call.how == "degraded":
+        keys = ["eks", "addons", addon["clusterName"], addon["addonName"]]
+        call.data.later(call.delay and call.delay + 2, ["set", [*keys, "status"], "DEGRADED"],
+                        ["set", [*keys, "health"], {"issues": [_TOO_FEW_REPLICAS]}])
 
 
 def _addon(call):
@@ -312,6 +332,8 @@ def list_clusters(call):
     _print_result(call, {"clusters": [each["name"] for each in stored if each["_region"] == _region(call)]})
 
 
+_TOO_FEW_REPLICAS = {"code": "InsufficientNumberOfReplicas", "resourceIds": [],
+                     "message": "The add-on is unhealthy because it doesn't have the desired number of replicas."}
 _CONFLICT = "Conflicts found when trying to apply. Will not continue due to resolve conflicts mode."
 _UPDATE_ERRORS = {
     "cluster": {"errorCode": "InsufficientFreeAddresses", "resourceIds": ["subnet-0a0a0a0a0a0a0a0a0"],
@@ -666,11 +688,13 @@ _ADDON = flags("", "cluster-name addon-name addon-version configuration-values r
                    " service-account-role-arn")
 _ASG = flags("", "", "tags")
 _COMMANDS = {
+    "--version": (version_command("aws", "aws-cli/{} Python/3.14.3 Linux/6.8.0 exe/x86_64", "2.31.0"), False, {}),
     "sts get-caller-identity": (identity, False, {}),
     "eks describe-cluster": (describe_cluster, False, _NAME),
     "eks list-clusters": (list_clusters, False, {}),
     "eks describe-nodegroup": (describe_nodegroup, False, _GROUP),
     "eks describe-addon": (describe_addon, False, flags("", "cluster-name addon-name")),
+    "eks describe-addon-versions": (describe_addon_versions, False, flags("", "addon-name kubernetes-version")),
     "eks create-addon": (create_addon, True, _ADDON),
     "eks update-addon": (update_addon, True, _ADDON),
     "eks wait addon-active": (wait, False, flags("", "cluster-name addon-name")),
@@ -736,7 +760,7 @@ TOOL = Tool(
     },
     outcomes={
         "eks create-addon": "create_failed degraded",
-        "eks update-addon": "update_failed",
+        "eks update-addon": "update_failed degraded",
         "eks update-nodegroup-config": "update_failed",
         "eks update-nodegroup-version": "update_failed",
         "eks update-cluster-config": "update_failed",

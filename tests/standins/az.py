@@ -1,9 +1,10 @@
 """A fake of `az aks`, `az group` and `az account` with the AKS part of the state."""
 
 import re
+import sys
 
 from .cli import BOOL, LIST, VALUE, Command, CommandError, Failure, Tool, Unsupported, flags
-from .cli import flag_table, print_json, query, without_internal_keys
+from .cli import flag_table, print_json, query, version_command, without_internal_keys
 
 SUBSCRIPTION = "00000000-0000-0000-0000-000000000001"
 DEFAULT_VERSION = "1.33.5"
@@ -349,11 +350,15 @@ def create_cluster(call):
         "location": location, "name": name, "provisioningState": "Succeeded",
         "powerState": {"code": "Running"}, "resourceGroup": group,
         "nodeResourceGroup": call.get("--node-resource-group", f"MC_{group}_{name}_{location}"),
-        "apiServerAccessProfile": None, "securityProfile": {"workloadIdentity": None},
+        "apiServerAccessProfile": None, "identity": {"type": "SystemAssigned", "userAssignedIdentities": None},
+        "securityProfile": {"workloadIdentity": None},
         "networkProfile": {
             "networkPlugin": call.get("--network-plugin", "azure"),
             "networkPluginMode": call.get("--network-plugin-mode", "overlay"),
             "networkPolicy": call.get("--network-policy", "none"),
+            "podCidr": call.get("--pod-cidr", "10.244.0.0/16"),
+            "serviceCidr": call.get("--service-cidr", "10.0.0.0/16"),
+            "dnsServiceIP": call.get("--dns-service-ip", "10.0.0.10"),
         },
         "oidcIssuerProfile": {"enabled": False, "issuerUrl": None},
         "storageProfile": {"blobCsiDriver": None},
@@ -371,7 +376,7 @@ def create_cluster(call):
         if flag not in ("--tags", "--name", "--mode"):
             pool_values[renamed.get(flag, flag)] = value
     call.values = pool_values | {"--mode": "System"}
-    _new_pool(call, cluster, cluster_values.get("--nodepool-name", "nodepool1"))
+    _check_identity(cluster, _new_pool(call, cluster, cluster_values.get("--nodepool-name", "nodepool1")))
     call.values = cluster_values
     _operate(call, "Creating", cluster, *_pools(call, cluster))
     _print_result(call, _described(call, cluster))
@@ -381,6 +386,8 @@ def _write_cluster(cluster, call):
     """Apply the settings that create and update have in common."""
     if call.has("--tags"):
         cluster["tags"] = _pairs(call.get("--tags")) or None
+    if call.has("--assign-identity"):
+        cluster["identity"] = {"type": "UserAssigned", "userAssignedIdentities": {call.get("--assign-identity"): {}}}
     if call.has("--tier"):
         cluster["sku"]["tier"] = call.get("--tier").capitalize()
     if call.has("--k8s-support-plan"):
@@ -438,6 +445,10 @@ def write_schedule(call):
 
 def update_cluster(call):
     cluster = _cluster(call, "--name")
+    if call.has("--assign-identity"):
+        if not call.has("--enable-managed-identity"):
+            raise _command_error("--assign-identity can only be specified when --enable-managed-identity is specified")
+        _require_confirmation(call)
     _check_is_idle(call, cluster, *_pools(call, cluster))
     _write_cluster(cluster, call)
     if call.has("--network-policy"):
@@ -557,6 +568,21 @@ def list_pools(call):
     _print_result(call, _pools(call, _cluster(call, "--cluster-name")))
 
 
+def _check_identity(cluster, pool):
+    """Only a user-assigned identity can use a capacity reservation group. The code of the real error is not known."""
+    if pool["capacityReservationGroupId"] and cluster["identity"]["type"] != "UserAssigned":
+        raise _command_error("(BadRequest) The identity of the cluster cannot use capacity reservation group"
+                             f" {pool['capacityReservationGroupId']}.")
+
+
+def _leave_reservation(call, pool):
+    """Create the pool without the group, as AKS does if the group has no reservation."""
+    if call.how == "unreserved":
+        print("WARNING: The capacity reservation group has no reservation for this pool. The pool does not use it.",
+              file=sys.stderr)
+        pool["capacityReservationGroupId"] = None
+
+
 def add_pool(call):
     cluster = _cluster(call, "--cluster-name")
     (name,) = _require(call, "--name")
@@ -568,6 +594,8 @@ def add_pool(call):
                              " nodepool list' to get current list of node pool")
     _check_is_idle(call, cluster)
     pool = _new_pool(call, cluster, name)
+    _check_identity(cluster, pool)
+    _leave_reservation(call, pool)
     _operate(call, "Creating", pool)
     _print_result(call, pool)
 
@@ -673,7 +701,7 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
 _AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity",
-             "tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
+             "assign-identity tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
 # Flags of node pools that `aks create` does not accept for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
@@ -681,7 +709,8 @@ _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-sur
 _FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _POOLS_ONLY}
 _AKS_ADD = _FIRST_POOL | _AKS | flags(
     "generate-ssh-keys no-ssh-key enable-private-cluster", "location nodepool-name"
-    " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane",
+    " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane"
+    " pod-cidr service-cidr dns-service-ip",
     "nodepool-labels nodepool-tags")
 _SCHEDULE = _WAITED | flags("", "cluster-name")
 _SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks start-time start-date duration"
@@ -689,6 +718,7 @@ _SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks sta
 _WAIT = flags("created updated deleted exists", "custom interval timeout")
 _GROUP = flags("", "name location", "tags")
 _COMMANDS = {
+    "version": (version_command("az", "{}", "2.91.0"), False, {}, {}),
     "account show": (show_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
     "account set": (set_account, False, {}, {"-s": "--subscription", "-n": "--subscription"}),
     "group show": (show_group, False, _GROUP, _GROUP_ALIASES),
@@ -742,7 +772,7 @@ TOOL = Tool(
         "aks create": "failed canceled stopped",
         "aks update": "failed canceled stopped",
         "aks upgrade": "failed canceled stopped",
-        "aks nodepool add": "failed canceled stopped capacity",
+        "aks nodepool add": "failed canceled stopped capacity unreserved",
         "aks nodepool update": "failed canceled stopped",
         "aks nodepool scale": "failed canceled stopped",
         "aks nodepool upgrade": "failed canceled stopped",

@@ -124,6 +124,15 @@ class Call:
         return self.values[flag]
 
 
+def version_command(tool, template, version):
+    """Create the command that prints the version of a tool: `behavior.versions.<tool>`, or this one."""
+
+    def run(call):
+        print(template.format(call.data.get("behavior", {}).get("versions", {}).get(tool, version)))
+
+    return run
+
+
 def flags(bools="", values="", lists="", repeats=""):
     """Create a table of flags from four space-separated lists of names without dashes."""
     flag_table = {}
@@ -255,6 +264,8 @@ def _outage(tool, argv):
 
 def _find(tool, argv):
     """Return the longest command name at the beginning, and the other arguments."""
+    if argv and argv[0].startswith("-") and argv[0] in tool.commands:
+        return argv[0], argv[1:]
     words, index = [], 0
     while index < len(argv):
         argument = argv[index]

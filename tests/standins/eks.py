@@ -1,5 +1,7 @@
 """The parts of EKS that the fakes of `aws` and `eksctl` have in common: stacks, deletions, OIDC providers."""
 
+from .cli import Unsupported
+
 ACCOUNT = "123456789012"
 GROUPS = ("nodegroups", "unmanaged")
 DEFAULT_ADDONS = ("vpc-cni", "kube-proxy", "coredns", "metrics-server")
@@ -65,9 +67,38 @@ def add_issuer(call, cluster):
         providers.append(issuer_arn(cluster))
 
 
-def addon(cluster, name, associations=()):
-    return {"addonName": name, "clusterName": cluster, "status": "ACTIVE", "addonVersion": "v1.0.0-eksbuild.1",
-            "podIdentityAssociations": list(associations)}
+def addon_versions(name):
+    """Return the versions of an add-on as EKS lists them, the newest first. Each Kubernetes version has its default,
+    one newer and one older version. A version of kube-proxy is for one Kubernetes version. The numbers are made up."""
+    found = []
+    for minor in reversed(range(25, 45)):
+        base = f"v1.{minor if name == 'kube-proxy' else minor - 16}"
+        minors = [minor] if name == "kube-proxy" else [minor - 1, minor, minor + 1]
+        for rest, is_default in (("1-eksbuild.1", False), ("0-eksbuild.10", True), ("0-eksbuild.2", False)):
+            compatible = [{"clusterVersion": f"1.{each}", "platformVersions": ["*"],
+                           "defaultVersion": is_default and each == minor} for each in minors]
+            found.append({"addonVersion": f"{base}.{rest}", "architecture": ["amd64", "arm64"],
+                          "compatibilities": compatible, "requiresIamPermissions": False})
+    return found
+
+
+def supports(version, kubernetes):
+    return any(each["clusterVersion"] == kubernetes for each in version["compatibilities"])
+
+
+def default_version(name, kubernetes):
+    for version in addon_versions(name):
+        for each in version["compatibilities"]:
+            if each["clusterVersion"] == kubernetes and each["defaultVersion"]:
+                return version["addonVersion"]
+    raise Unsupported(f"add-ons of Kubernetes {kubernetes}")
+
+
+def addon(call, cluster, name, associations=()):
+    """Return an add-on with the default version."""
+    kubernetes = call.data["eks"]["clusters"][cluster]["version"]
+    return {"addonName": name, "clusterName": cluster, "status": "ACTIVE",
+            "addonVersion": default_version(name, kubernetes), "podIdentityAssociations": list(associations)}
 
 
 def find_group(call, cluster, name):

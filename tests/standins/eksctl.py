@@ -4,7 +4,8 @@ import fnmatch
 import re
 
 from . import eks
-from .cli import Command, CommandError, Failure, Tool, Unsupported, flag_table, flags, print_json, yaml
+from .cli import Command, CommandError, Failure, Tool, Unsupported, flag_table, flags, print_json
+from .cli import version_command, yaml
 from .eks import ACCOUNT
 
 DEFAULT_VERSION = "1.34"
@@ -137,7 +138,9 @@ def create_cluster(call):
                       f' Post "https://eks.{region}.amazonaws.com/clusters/{name}/addons": dial tcp: i/o timeout')
     if not (config.get("addonsConfig") or {}).get("disableDefaultAddons"):
         addons = call.data["eks"].setdefault("addons", {}).setdefault(name, {})
-        addons |= {each: eks.addon(name, each) for each in eks.DEFAULT_ADDONS}
+        addons |= {each: eks.addon(call, name, each) for each in eks.DEFAULT_ADDONS}
+        for addon, version in call.data["eks"].get("addonVersions", {}).items():
+            addons[addon]["addonVersion"] = version
     if (config.get("iam") or {}).get("withOIDC"):
         eks.add_issuer(call, stored[name])
     _log(f'EKS cluster "{name}" in "{region}" region is ready')
@@ -210,7 +213,16 @@ def create_nodegroup(call):
     if call.has("--dry-run"):
         return _dry_run(call, config)
     _working_cluster(call, name, region)
+    if eks.cluster_stack(name) not in eks.stacks(call):
+        _check_network(name, config.get("vpc") or {})
     return _create_groups(call, name, region, config)
+
+
+def _check_network(name, vpc):
+    """What eksctl requires for a cluster that it did not create: pkg/actions/nodegroup/create.go, loadVPCFromConfig."""
+    if not vpc.get("subnets") or not vpc.get("securityGroup") or not vpc.get("id"):
+        raise _command_error(f'loading VPC spec for cluster "{name}": VPC configuration required for creating'
+                             " nodegroups on clusters not owned by eksctl: vpc.subnets, vpc.id, vpc.securityGroup")
 
 
 def _is_selected(call, name):
@@ -452,7 +464,7 @@ def create_addon(call):
             raise _command_error(
                 "the eks-pod-identity-agent addon must be installed to create pod identity associations")
         roles.append(f"arn:aws:eks:{region}:{ACCOUNT}:podidentityassociation/{cluster}/a-{name}")
-    stored[name] = eks.addon(cluster, name, roles) | {"status": "CREATING"}
+    stored[name] = eks.addon(call, cluster, name, roles) | {"status": "CREATING"}
     status = "CREATE_FAILED" if call.how == "create_failed" else "ACTIVE"
     call.data.later(call.delay, ["set", ["eks", "addons", cluster, name, "status"], status])
     call.wait(call.delay)
@@ -559,7 +571,8 @@ def _summary(group):
 
 def _print_rows(call, rows):
     if call.get("--output", "table") == "json":
-        return print_json(rows)
+        # Go prints a list that was never filled as null.
+        return print_json(rows or None)
     if call.get("--output", "table") != "table":
         raise Unsupported(f"eksctl -o {call.get('--output')}")
     for row in rows:
@@ -590,10 +603,6 @@ def write_kubeconfig(call):
     call.data["currentContext"] = context
 
 
-def version(_call):
-    print("0.231.0")
-
-
 def _tables(name, command):
     """Return the flags of a command that are also in eksctl's table, which does not list them by command."""
     stored = flag_table("eksctl_flags.json")
@@ -622,7 +631,7 @@ _CREATE = _COMMON | flags(
     " node-zones version")
 _GET = _COMMON | flags("", "output chunk-size")
 _COMMANDS = {
-    "version": (version, False, _GET),
+    "version": (version_command("eksctl", "{}", "0.231.0"), False, _GET),
     "create cluster": (create_cluster, True, _CREATE | flags(
         "without-nodegroup write-kubeconfig set-kubeconfig-context auto-kubeconfig",
         "kubeconfig zones")),

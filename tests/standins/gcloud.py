@@ -5,7 +5,7 @@ import re
 
 from . import gke_pool
 from .cli import BOOL, REPEAT, VALUE, Command, CommandError, Failure, Tool, Unsupported, flags
-from .cli import flag_table, print_json, query, without_internal_keys
+from .cli import flag_table, print_json, query, version_command, without_internal_keys
 
 DEFAULT_VERSION = "1.33.5-gke.1080000"
 _LOCATION = ("--location", "--zone", "--region")
@@ -415,7 +415,26 @@ _WINDOW = {"--maintenance-window-start": "startTime", "--maintenance-window-end"
 
 
 def _maintenance(call, cluster):
+    window = cluster.get("maintenancePolicy", {}).get("window", {})
+    exclusions = window.get("maintenanceExclusions", {})
     if call.has("--clear-maintenance-window"):
+        window.pop("recurringWindow", None)
+    if call.has("--remove-maintenance-exclusion"):
+        name = call.get("--remove-maintenance-exclusion")
+        if name not in exclusions:
+            raise _command_error(call, f"No maintenance exclusion with name {name} exists. Existing exclusions:"
+                                       f" {', '.join(exclusions)}.")
+        del exclusions[name]
+    if call.has("--add-maintenance-exclusion-name"):
+        name = call.get("--add-maintenance-exclusion-name")
+        if name in exclusions:
+            raise _command_error(call, f"A maintenance exclusion named {name} already exists.")
+        exclusions[name] = _exclusion(call)
+        window["maintenanceExclusions"] = exclusions
+        cluster["maintenancePolicy"] = {"resourceVersion": "a1", "window": window}
+    if not exclusions:
+        window.pop("maintenanceExclusions", None)
+    if not window:
         cluster.pop("maintenancePolicy", None)
     given = {key: call.get(flag) for flag, key in _WINDOW.items() if call.has(flag)}
     if not given:
@@ -423,8 +442,30 @@ def _maintenance(call, cluster):
     if len(given) != len(_WINDOW):
         raise _command_error(call, f"argument {' '.join(sorted(_WINDOW))}: must be specified together", 2)
     recurrence = given.pop("recurrence")
-    window = {"recurringWindow": {"recurrence": recurrence, "window": given}}
+    window["recurringWindow"] = {"recurrence": recurrence, "window": given}
     cluster["maintenancePolicy"] = {"resourceVersion": "a1", "window": window}
+
+
+_EXCLUSION = "--add-maintenance-exclusion-"
+_SCOPES = ("no_upgrades", "no_minor_upgrades", "no_minor_or_node_upgrades")
+
+
+def _exclusion(call):
+    scope = call.get(_EXCLUSION + "scope", "no_upgrades")
+    if scope not in _SCOPES:
+        raise _command_error(call, f"argument {_EXCLUSION}scope: Invalid choice: '{scope}'.", 2)
+    # The API omits the default.
+    options = {} if scope == "no_upgrades" else {"scope": scope.upper()}
+    if call.get(_EXCLUSION + "until-end-of-support"):
+        if call.has(_EXCLUSION + "end") or scope == "no_upgrades":
+            raise _command_error(call, f"argument {_EXCLUSION}until-end-of-support: not allowed here.", 2)
+        options["endTimeBehavior"] = "UNTIL_END_OF_SUPPORT"
+        return {"startTime": "2026-11-24T09:30:00Z", "endTime": "2027-08-01T00:00:00Z",
+                "maintenanceExclusionOptions": options}
+    if not call.has(_EXCLUSION + "end"):
+        raise _command_error(call, f"argument {_EXCLUSION}end: Must be specified.", 2)
+    start = call.get(_EXCLUSION + "start", "2026-11-24T09:30:00Z")
+    return {"startTime": start, "endTime": call.get(_EXCLUSION + "end"), "maintenanceExclusionOptions": options}
 
 
 def update_cluster(call):
@@ -432,7 +473,8 @@ def update_cluster(call):
     common = {*_LOCATION, *_GLOBAL, "--async", "--timeout"}
     settings = {flag: value for flag, value in call.values.items() if flag not in common}
     # The flags of a maintenance window are one setting.
-    groups = {"--maintenance-window" if flag in _WINDOW else flag for flag in settings}
+    groups = {"--maintenance-window" if flag in _WINDOW else
+              _EXCLUSION if flag.startswith(_EXCLUSION) else flag for flag in settings}
     if len(groups) != 1:
         raise _command_error(call, "Exactly one of the settings of the cluster must be specified.", 2)
     _check_is_idle(call, cluster)
@@ -540,10 +582,6 @@ def delete_pool(call):
     _operate(call, "STOPPING", cluster, pool)
 
 
-def version(_call):
-    print("Google Cloud SDK 528.0.0")
-
-
 def _unknown(name, arguments):
     names = " ".join(arguments)
     return CommandError(2, f"ERROR: (gcloud.{name.replace(' ', '.')}) unrecognized arguments: {names}")
@@ -587,7 +625,7 @@ _FIRST_POOL = {f: kind for f, kind in gke_pool.CREATE_FLAGS.items() if f not in 
 _CREATE = _CLUSTER | _FIRST_POOL | flags("", "cluster-version network subnetwork")
 _POOL = _WHERE | flags("", "cluster")
 _COMMANDS = {
-    "version": (version, False, {}),
+    "version": (version_command("gcloud", "Google Cloud SDK {}\nbq 2.1.18\ncore 2025.06.20", "528.0.0"), False, {}),
     "projects describe": (describe_project, False, {}),
     "container clusters describe": (describe_cluster, False, _WHERE),
     "container clusters list": (list_clusters, False, _WHERE),
@@ -596,8 +634,9 @@ _COMMANDS = {
         update_cluster,
         True,
         _WHERE | _CLUSTER | flags(
-            "disable-workload-identity clear-maintenance-window",
-            "update-labels remove-labels update-addons",
+            "disable-workload-identity clear-maintenance-window add-maintenance-exclusion-until-end-of-support",
+            "update-labels remove-labels update-addons add-maintenance-exclusion-name add-maintenance-exclusion-start"
+            " add-maintenance-exclusion-end add-maintenance-exclusion-scope remove-maintenance-exclusion",
         ),
     ),
     "container clusters delete": (delete_cluster, True, _WHERE | flags("async", "timeout")),

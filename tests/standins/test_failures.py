@@ -355,6 +355,30 @@ class EksFailures(Failing):
         self.fail("eksctl", "create addon", "create_failed")
         self.run_tool("eksctl create addon --cluster lab --region us-east-1 --name eks-pod-identity-agent", rc=1)
 
+    def test_addon_versions(self):
+        self.lab(delay=2)
+        line = "--cluster-name lab --addon-name coredns"
+        versions = "eks describe-addon-versions --addon-name coredns --kubernetes-version"
+        found = self.read(f"aws {versions} 1.34")["addons"][0]["addonVersions"]
+        default = [each["addonVersion"] for each in found
+                   if any(it["clusterVersion"] == "1.34" and it["defaultVersion"] for it in each["compatibilities"])]
+        self.assertEqual([self.get("eks.addons.lab.coredns.addonVersion")], default)
+        self.assertEqual([], self.read(f"aws {versions} 1.9")["addons"])
+        newer, supported = found[0]["addonVersion"], {each["addonVersion"] for each in found}
+        future = [each["addonVersion"] for each in self.read(f"aws {versions} 1.37")["addons"][0]["addonVersions"]]
+        self.aws(f"eks update-addon {line} --addon-version {future[0]}", rc=254)
+        self.assertIn("Addon version specified is not supported", self.error)
+        self.assertNotIn(future[0], supported)
+        self.aws(f"eks update-addon {line} --addon-version {newer}")
+        self.assertEqual(default[0], self.get("eks.addons.lab.coredns.addonVersion"))
+        self.tick(3)
+        self.assertEqual(newer, self.get("eks.addons.lab.coredns.addonVersion"))
+        self.fail("aws", "update-addon", "degraded")
+        self.aws(f"eks update-addon {line} --addon-version {default[0]}")
+        self.tick(4)
+        self.assertEqual([default[0], "DEGRADED"], self.status(
+            "eks.addons.lab.coredns.addonVersion", "eks.addons.lab.coredns.status"))
+
     def test_rollback_of_a_deployment(self):
         template = self.folder / "stack.yaml"
         template.write_text("Resources: {Queue: {Type: 'AWS::SQS::Queue'}}")
@@ -568,6 +592,22 @@ class AksFailures(Failing):
         self.add(rc=1)
         self.assertIn("(ErrCode_InsufficientVCPUQuota) Insufficient vcpu quota requested 96, remaining 0", self.error)
         self.assertEqual(["Failed", 0], self.status(self.STATE, "aks.pools.gpu1.count"))
+
+    def test_reservation(self):
+        flags = "--crg-id /group"
+        self.add(flags, rc=1)
+        self.run_tool("az aks update -g g -n c --assign-identity /me --yes", rc=1)
+        self.assertIn("--assign-identity can only be specified when --enable-managed-identity is", self.error)
+        self.run_tool("az aks update -g g -n c --enable-managed-identity --assign-identity /me", rc=1)
+        self.run_tool("az aks update -g g -n c --enable-managed-identity --assign-identity /me --yes")
+        self.assertEqual({"/me": {}}, self.get("aks.clusters.c.identity.userAssignedIdentities"))
+        self.fail("az", "nodepool add", "unreserved")
+        self.add(flags)
+        self.assertIn("WARNING", self.error)
+        self.assertIsNone(self.get("aks.pools.gpu1.capacityReservationGroupId"))
+        self.run_tool(f"az aks nodepool delete {self.POOL}")
+        self.add(flags)
+        self.assertEqual("/group", self.get("aks.pools.gpu1.capacityReservationGroupId"))
 
     def test_stopped(self):
         self.fail("az", "nodepool add", "stopped")

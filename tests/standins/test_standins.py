@@ -331,6 +331,17 @@ class Eks(Case):
         self.assertEqual({"minSize": 0, "maxSize": 4, "desiredSize": 0}, self.group()["scalingConfig"])
         self.assertEqual(2, len(self.read("eksctl get nodegroup --cluster lab -o json")))
 
+    def test_clusters_of_others_need_a_network(self):
+        self.run_tool("standin-state del eks.stacks.eksctl-lab-cluster")
+        self.create(rc=1)
+        self.assertIn("not owned by eksctl: vpc.subnets, vpc.id, vpc.securityGroup", self.error)
+        self.file.write_text(CONFIG + """vpc:
+  id: vpc-0123456789abcdef0
+  securityGroup: sg-0123456789abcdef0
+  subnets: {private: {a: {id: subnet-0123456789abcdef0, az: us-east-1a}}}
+""")
+        self.create()
+
     def test_describe_has_eksctl_labels_and_no_disk(self):
         self.create()
         group = self.group()

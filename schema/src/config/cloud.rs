@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Maintenance, TextMap};
+use super::{Maintenance, MaintenanceExclusion, TextMap};
 use crate::Spanned;
 
 /// The platform that the cluster runs on.
@@ -199,6 +199,10 @@ pub struct Gcp {
 
 /// A GKE cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a configuration has one of these"
+)]
 #[serde(rename_all = "camelCase")]
 pub enum GcpCluster {
     /// gpuc's script creates the cluster.
@@ -229,6 +233,9 @@ pub struct GcpCreate {
     /// When GKE may upgrade the cluster and its nodes automatically. Default: at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<Spanned<Maintenance>>,
+    /// Automatic upgrades that GKE omits. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub maintenance_exclusion: Option<Spanned<MaintenanceExclusion>>,
 }
 
 /// A GKE release channel.
@@ -268,6 +275,10 @@ pub struct Azure {
 
 /// An AKS cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a configuration has one of these"
+)]
 #[serde(rename_all = "camelCase")]
 pub enum AzureCluster {
     /// gpuc's script creates the cluster, and its resource group if that does not exist.
@@ -286,6 +297,21 @@ pub struct AzureCreate {
     /// The resource ID of the nodes' subnet. Default: a network that AKS creates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnet: Option<Spanned<String>>,
+    /// The range of the addresses of pods, of which each node gets 256. It must not overlap with networks that the
+    /// cluster must reach, and cannot be changed after creation. Default: 10.244.0.0/16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["10.244.0.0/16"]))]
+    pub pod_cidr: Option<Spanned<String>>,
+    /// The range of the addresses of Services. It must not overlap with networks that the cluster must reach, such as
+    /// the network of `subnet`, and cannot be changed after creation. Default: 10.0.0.0/16.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["10.100.0.0/16"]))]
+    pub service_cidr: Option<Spanned<String>>,
+    /// The resource ID of the user-assigned managed identity of the control plane. Pools with a reservation require it,
+    /// with the role Contributor on the resource group of the reservation. Default: an identity that AKS creates. If
+    /// you remove this key, the cluster keeps the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<Spanned<String>>,
     /// Whether the API server has only a private address.
     #[serde(default)]
     pub private_cluster: Spanned<bool>,

@@ -20,6 +20,35 @@ pub struct Maintenance {
     pub hours: Spanned<u32>,
 }
 
+/// Automatic upgrades that GKE omits, for example during a long training run.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct MaintenanceExclusion {
+    /// The upgrades that GKE omits.
+    pub scope: Spanned<ExclusionScope>,
+    /// The day on which the exclusion starts, at 00:00 UTC. Requires `end`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2026-12-01"]))]
+    pub start: Option<Spanned<String>>,
+    /// The day on which the exclusion ends, at 00:00 UTC. Default: it lasts until GKE ends the support of the cluster's
+    /// minor version.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2026-12-28"]))]
+    pub end: Option<Spanned<String>>,
+}
+
+/// Upgrades that GKE omits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum ExclusionScope {
+    /// All automatic upgrades. Requires `start` and `end`.
+    NoUpgrades,
+    /// Upgrades to another minor version.
+    NoMinorUpgrades,
+    /// Upgrades to another minor version, and all upgrades of nodes: nodes are not recreated.
+    NoMinorOrNodeUpgrades,
+}
+
 /// A day of the week.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -81,7 +81,8 @@ pub struct GpuCluster {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["../base/gpu-cluster.yaml"]))]
     pub base: Option<Spanned<String>>,
-    /// Accepted warnings, by name or code. gpuc does not report them. Errors cannot be allowed.
+    /// Accepted warnings, by name or code. gpuc does not report them. The only errors that can be allowed are about
+    /// names that may be newer than gpuc's tables, such as `machine-mistyped`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(extend("examples" = [["machine-unknown"]]))]
     pub allow: Vec<Spanned<String>>,

@@ -133,6 +133,10 @@ impl<'a> Texts<'a> {
                         self.add_all(&create.network);
                         self.add_all(&create.subnetwork);
                         self.add_maintenance(create.maintenance.as_ref());
+                        if let Some(exclusion) = &create.maintenance_exclusion {
+                            self.add_all(&exclusion.start);
+                            self.add_all(&exclusion.end);
+                        }
                     }
                     GcpCluster::Existing(existing) => self.add_all(&existing.name),
                 }
@@ -143,6 +147,8 @@ impl<'a> Texts<'a> {
                 match &azure.cluster.value {
                     AzureCluster::Create(create) => {
                         self.add_all(&create.subnet);
+                        self.add_all(&create.pod_cidr);
+                        self.add_all(&create.service_cidr);
                         self.add_maintenance(create.maintenance.as_ref());
                     }
                     AzureCluster::Existing(existing) => self.add_all(&existing.name),

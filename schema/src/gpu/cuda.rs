@@ -74,7 +74,8 @@ pub fn supports(major: u8, architecture: GpuArchitecture) -> bool {
 /// versions of the same major version, but not on other major versions.
 ///
 /// Sources: docs.nvidia.com/cuda/hopper-compatibility-guide (11.8; what code runs where), 2026-11-22;
-/// ampere-compatibility-guide (11.0) and blackwell-compatibility-guide (12.8), from memory.
+/// docs.nvidia.com/cuda/blackwell-compatibility-guide (12.8), 2026-11-24; ampere-compatibility-guide (11.0), from
+/// memory.
 pub fn first_cuda_for(capability: ComputeCapability) -> Option<(u8, u8)> {
     match capability.major {
         8 => Some((11, 0)),

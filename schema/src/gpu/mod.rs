@@ -9,6 +9,7 @@ mod ada_lovelace;
 mod ampere;
 mod blackwell;
 pub mod cuda;
+pub mod driver_branches;
 mod hopper;
 pub mod mig;
 pub mod mig_tables;

@@ -143,6 +143,54 @@ fn warning_can_be_denied_by_name_code_or_all() {
 }
 
 #[test]
+fn names_that_can_be_new_are_allowed_in_spite_of_deny() {
+    let codes = gpuc::codes();
+    for name in ["machine-mistyped", "region-unknown"] {
+        let bad = codes.iter().find(|it| it.name == name).unwrap().bad;
+        let allowed = bad.replacen("\ncloud:", &format!("\nallow: [{name}]\ncloud:"), 1);
+        for deny in ["warnings", name] {
+            Workspace::with(bad)
+                .run(&["check", "--deny", deny])
+                .expect_code(2);
+            Workspace::with(&allowed)
+                .run(&["check", "--deny", deny])
+                .expect_code(0);
+        }
+    }
+}
+
+#[test]
+fn machines_without_data_are_explained() {
+    let bad = gpuc::codes()
+        .into_iter()
+        .find(|it| it.name == "machine-name-invalid");
+    let bad = bad.unwrap().bad;
+    for (machine, message, help) in [
+        (
+            "p3dn",
+            "`p3dn` is not an EC2 instance type",
+            "add a size: `p3dn.24xlarge`",
+        ),
+        (
+            "p2.xlarge",
+            "gpuc has no data about `p2.xlarge`, which has NVIDIA Tesla K80 GPUs",
+            "write a machine type that `gpuc catalog machines aws` lists, such as `g",
+        ),
+        (
+            "g9.xlarge",
+            "unknown GPU machine type `g9.xlarge`",
+            "a newer machine requires a newer gpuc",
+        ),
+    ] {
+        let file = bad.replacen("Standard_NC4as_T4_v3", machine, 1);
+        let result = Workspace::with(&file).run(&["check"]).expect_code(2);
+        for text in [message, help] {
+            assert!(result.stdout.contains(text), "{}", result.stdout);
+        }
+    }
+}
+
+#[test]
 fn former_name_of_a_finding_is_accepted() {
     let codes = gpuc::codes();
     let code = codes.iter().find(|it| it.name == "guarantee-violated");

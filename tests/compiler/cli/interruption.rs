@@ -147,7 +147,7 @@ fn killed_run_leaves_complete_files() {
 }
 
 #[test]
-#[ignore = "takes a minute"]
-fn needs_time_200_killed_runs_leave_whole_files() {
-    kill_repeatedly(200);
+#[ignore = "takes half a minute"]
+fn needs_time_80_killed_runs_leave_whole_files() {
+    kill_repeatedly(80);
 }

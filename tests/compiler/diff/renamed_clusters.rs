@@ -98,11 +98,7 @@ fn existing_cluster_is_the_same_under_a_new_name() {
 
 #[test]
 fn existing_cluster_with_another_cloud_name_is_another() {
-    let found = edited(
-        "eks-existing",
-        "existing: {name: platform}",
-        "existing: {name: other}",
-    );
+    let found = edited("eks-existing", "name: platform #", "name: other #");
     assert_eq!(found.former_name, None);
     assert_eq!(
         worst_impact(&found, "cluster", Status::Kept),
@@ -119,7 +115,7 @@ fn existing_cluster_with_another_cloud_name_is_another() {
         ],
     );
     // Without `existing.name`, the cluster has the name in the file.
-    let text = example("eks-existing").replace("existing: {name: platform}", "existing: {}");
+    let text = example("eks-existing").replace("name: platform #", "# name: platform #");
     let found = diff_of_texts(&text, &text.replace("name: eks-existing}", "name: other}"));
     assert_eq!(found.worst, Some(Impact::Replaced));
     assert_order(&found, &["cannot be renamed"]);

@@ -292,6 +292,12 @@ const KEY_VALUES: &[(&str, &[&str])] = &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/ml/subnets/nodes",
         ],
     ),
+    (
+        "cloud.azure.cluster.create.identity",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.ManagedIdentity/userAssignedIdentities/ml",
+        ],
+    ),
     ("cloud.azure.cluster.existing.name", &["inference"]),
     ("cloud.azure.tags", &["{owner: vision}"]),
     ("cloud.onPrem.context", &["other"]),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use gpuc_model::plan::{Command, Resource};
 use serde_json::{Value, json};
 
 use super::{argv, other_commands, resources};
@@ -23,12 +24,22 @@ fn observed() -> Value {
             "updateConfig": {"maxUnavailable": 1},
             "resources": {"autoScalingGroups": [{"name": "eks-n"}]},
         },
+        "addon": {
+            "addonVersion": "v1.20.4-eksbuild.2", "configurationValues": r#"{"replicaCount": 3}"#,
+            "serviceAccountRoleArn": "arn:aws:iam::123456789012:role/a",
+        },
         "cluster": {
             "arn": "arn:aws:eks:us-east-1:123456789012:cluster/c",
             "tags": {"old": "a", "gpuc.dev/tags": "old"},
             "resourcesVpcConfig": {"subnetIds": [], "securityGroupIds": []},
         },
     })
+}
+
+/// The commands that read desired values.
+fn lookups(resource: &Resource) -> impl Iterator<Item = &Command> {
+    let lookups = resource.fields.iter().filter_map(|it| it.lookup.as_ref());
+    lookups.map(|lookup| &lookup.command)
 }
 
 #[test]
@@ -49,6 +60,7 @@ fn commands_are_accepted() {
         let made = resource.create.iter().chain(&resource.delete);
         let made = made
             .chain([&resource.observation.command])
+            .chain(lookups(resource))
             .map(|it| (it, &Value::Null));
         let changed = resource.fields.iter();
         let changed = changed.flat_map(|field| field.update.iter().map(|it| (it, &field.desired)));

@@ -43,8 +43,9 @@ pub(crate) fn cli_steps(program: &str, observed: &[Value]) -> Vec<CliStep> {
             .fields
             .iter()
             .any(|it| it.kind.name == "first pool");
-        for command in resource.create.iter().filter(|_| !removes) {
-            step(name, words(command), false, None);
+        // The first command creates the resource, and the others change it.
+        for (index, command) in resource.create.iter().enumerate().filter(|_| !removes) {
+            step(name, words(command), index > 0, None);
         }
         let shows = (!removes).then_some(*resource);
         step(name, words(&resource.observation.command), true, shows);
@@ -54,7 +55,8 @@ pub(crate) fn cli_steps(program: &str, observed: &[Value]) -> Vec<CliStep> {
             for command in &field.update {
                 for observed in observed {
                     let words = argv(Some(resource.kind), command, observed, &field.desired);
-                    step(name, words.unwrap(), true, None);
+                    let words = words.expect("the sample has what the command reads");
+                    step(name, words, true, None);
                 }
             }
         }

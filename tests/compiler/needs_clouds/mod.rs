@@ -14,6 +14,32 @@ use serde_json::{Value, json};
 
 use crate::corpus::cases;
 
+/// The real programs print their versions as the scripts read them.
+#[test]
+#[ignore = "needs aws and az"]
+fn versions_are_printed() {
+    let mut tools = BTreeMap::new();
+    for case in cases() {
+        for tool in &case.plan().provisioning.tools {
+            tools.insert(tool.name, *tool);
+        }
+    }
+    for name in ["aws", "az"] {
+        let tool = tools[name];
+        let run = std::process::Command::new(name)
+            .args(tool.version_arguments)
+            .output();
+        let output = run.expect("this test needs aws and az").stdout;
+        let output = String::from_utf8(output).unwrap();
+        let version = output.strip_prefix(tool.version_prefix);
+        let is_version = |text: &str| {
+            let major = text.split('.').next().unwrap_or_default();
+            text.contains('.') && major.parse::<u32>().is_ok()
+        };
+        assert!(version.is_some_and(is_version), "{name}: {output}");
+    }
+}
+
 /// The arguments of a command. jq computes values that are read from the cloud, from a sample. `None` if jq fails or
 /// the command has nothing to do.
 pub(crate) fn argv(
@@ -140,22 +166,25 @@ pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
     let mut found = Vec::new();
     for case in cases() {
         let provisioning = &case.plan().provisioning;
-        let mut commands: Vec<_> = provisioning.identity.iter().map(|it| &it.query).collect();
+        let identity = provisioning.identity.iter().map(|it| (None, &it.query));
+        let mut commands: Vec<_> = identity.collect();
         if let Credentials::Fetch(command) = &provisioning.credentials {
-            commands.push(command);
+            commands.push((None, command));
         }
         for resource in &provisioning.resources {
             let remnant = resource.remnant.iter();
-            commands.extend(remnant.flat_map(|it| [&it.observation.command, &it.explanation]));
+            let reads = remnant.flat_map(|it| [&it.observation.command, &it.explanation]);
+            commands.extend(reads.map(|command| (None, command)));
             let remnant = resource.remnant.iter().flat_map(|it| &it.recovery);
             let recovery = resource.recovery.iter().chain(remnant);
-            commands.extend(recovery.flat_map(|it| &it.commands));
+            let recovery = recovery.flat_map(|it| &it.commands);
+            commands.extend(recovery.map(|command| (Some(resource.kind), command)));
         }
         let id = "/subscriptions/0/resourceGroups/a/providers/Microsoft.ContainerService/managedClusters/b";
         let observed = json!({"id": id});
         let words = commands
             .into_iter()
-            .filter_map(|it| argv(None, it, &observed, &Value::Null));
+            .filter_map(|(kind, it)| argv(kind, it, &observed, &Value::Null));
         // The real az reads the resource's API versions before `az resource update`, for which it needs the network.
         let words = words.filter(|words| words[0] == program && words[1] != "resource");
         found.extend(words.map(|words| (case.name.clone(), words)));

@@ -50,6 +50,14 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     match resource.kind.name {
         "EKS cluster" => drift_cluster(&mut state["eks"]["clusters"][name], field),
         "EKS node group" => drift_group(&mut state["eks"]["nodegroups"][name], field),
+        "EKS add-on" => {
+            let clusters = state["eks"]["addons"].as_object_mut().unwrap();
+            for addons in clusters.values_mut() {
+                // Older as numbers, but not as text.
+                addons[name]["addonVersion"] = json!("v1.9.0-eksbuild.1");
+            }
+            field.kind.name == "version"
+        }
         "EKS network plugin" => {
             let clusters = state["eks"]["addons"].as_object_mut().unwrap();
             for addons in clusters.values_mut() {
@@ -59,8 +67,10 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
             field.kind.name == "network policies"
         }
         "CloudFormation stack" => {
-            let other = json!([{"Key": "gpuc.dev/template", "Value": "sha256:0"}]);
-            state["eks"]["stacks"][name]["Tags"] = other;
+            let tags = &mut state["eks"]["stacks"][name]["Tags"];
+            let mut tags = tags.as_array_mut().unwrap().iter_mut();
+            let tag = tags.find(|tag| tag["Key"] == "gpuc.dev/template");
+            tag.unwrap()["Value"] = json!("sha256:0");
             field.kind.name == "template"
         }
         _ => false,
@@ -113,7 +123,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "placement group" => group["tags"]["gpuc.dev/placement-group"] = json!("other"),
         "max pods per node" => group["tags"]["gpuc.dev/max-pods"] = json!("9"),
         "Kubernetes version of the image" => group["tags"]["gpuc.dev/kubernetes"] = json!("1.35"),
-        "labels" => group["labels"]["gpuc.dev/pool"] = json!("other"),
+        "labels" => group["labels"]["gpuc.dev/other"] = json!("x"),
         "taints" => {
             let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             group["taints"] = json!([other]);
@@ -457,4 +467,18 @@ fn hostile_texts_are_rejected_or_passed_through() {
     hostile::assert_hostile_texts_are_safe(&RICH, None);
     hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
     hostile::assert_hostile_texts_are_safe(&EXISTING_NETWORK, Some("cloud"));
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn cluster_without_stack_requires_its_network() {
+    let environment = EXISTING.environment();
+    let mut state = environment.state();
+    let stacks = state["eks"]["stacks"].as_object_mut().unwrap();
+    stacks.remove("eksctl-Theirs-cluster").unwrap();
+    environment.set_state(&state);
+    environment
+        .run("apply.sh", &[])
+        .expect_refusal("add vpc to cloud.aws.cluster.existing")
+        .expect_no_changes();
 }

@@ -7,9 +7,10 @@ use super::environment::RunOptions;
 use super::lifecycle::Case;
 use super::states::{self, Failure};
 
-/// A cluster with a private endpoint and two pools.
-static SMALL: Case = Case {
+/// A cluster with a private endpoint and two pools. The scripts upgrade an add-on after its creation.
+pub(super) static SMALL: Case = Case {
     config: include_str!("aws-small.yaml"),
+    before: "standin-state set eks.addonVersions '{\"coredns\": \"v1.20.0-eksbuild.2\"}'",
     ..KARPENTER
 };
 
@@ -41,6 +42,16 @@ const FAILURES: &[Failure] = &[
     Failure::new("eksctl", "--include=system", "expired", "aws sso login"),
     Failure::new("eksctl", "--include=system", "throttled", ""),
     Failure::new("eksctl", "create addon", "throttled", ""),
+    Failure::new(
+        "aws",
+        "update-addon",
+        "update_failed",
+        "ConfigurationConflict: Conflicts found",
+    ),
+    Failure::new("aws", "update-addon", "expired", "aws sso login"),
+    Failure::new("aws", "update-addon", "throttled", ""),
+    Failure::new("aws", "describe-addon-versions", "expired", "aws sso login"),
+    Failure::new("aws", "describe-addon-versions", "throttled", ""),
     Failure::new("aws", "describe-nodegroup", "throttled", ""),
     Failure::new("aws", "sts get-caller-identity", "expired", "aws sso login"),
 ];
@@ -90,7 +101,7 @@ fn failed_update_is_reported() {
     let environment = SMALL.environment_after_first_run();
     let mut state = environment.state();
     let undisturbed = state.clone();
-    state["eks"]["nodegroups"]["train"]["labels"]["gpuc.dev/pool"] = json!("other");
+    state["eks"]["nodegroups"]["train"]["scalingConfig"]["maxSize"] = json!(9);
     state["behavior"] = json!({"delay": 2, "fail": [
         {"tool": "aws", "match": "update-nodegroup-config", "how": "update_failed"},
     ]});
@@ -117,12 +128,12 @@ fn failed_update_is_reported() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn unreadable_field_stops_the_script() {
     let environment = SMALL.environment_after_first_run();
-    let set = "standin-state set eks.nodegroups.train.labels '[[1]]'";
+    let set = "standin-state set eks.nodegroups.train.scalingConfig '[[1]]'";
     environment
         .shell(set, &[], &RunOptions::default())
         .expect_success();
     let run = environment.run("apply.sh", &[]);
-    run.expect_refusal("EKS node group train: labels: cannot be read");
+    run.expect_refusal("EKS node group train: number of nodes: cannot be read");
 }
 
 #[test]
@@ -168,4 +179,92 @@ fn teardown_checks_the_mark_again_after_waiting() {
     let run = environment.run_with("teardown.sh", &["--yes", "small"], &with);
     let run = run.expect_refusal("EKS cluster small: no tag gpuc.dev/cluster");
     assert!(run.stderr.contains("CREATE_IN_PROGRESS"), "{}", run.stderr);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn old_versions_of_tools_are_refused() {
+    states::assert_old_versions_are_refused(
+        &SMALL,
+        "aws",
+        &["1.37.5", "2.23.5", "2.4.99", "2.23"],
+        &["1.37.6", "1.45.11", "2.23.6", "2.100.1", "3.0.0"],
+    );
+    states::assert_old_versions_are_refused(
+        &SMALL,
+        "eksctl",
+        &["0.201.0", "0.99.0"],
+        &["0.202.0", "1.0.0"],
+    );
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_pools_of_others() {
+    let message = "EKS cluster small: node groups";
+    states::assert_other_pools_are_kept(&SMALL, "eks.nodegroups.train", "nodegroupName", message);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hangs_can_be_interrupted() {
+    states::assert_hangs_can_be_interrupted(
+        &SMALL,
+        &[("aws", "describe-nodegroup"), ("eksctl", "--include=train")],
+    );
+}
+
+/// A node group that is ready first, and degraded after the script has ended.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn node_group_that_degrades_is_reported() {
+    let undisturbed = SMALL.environment_after_first_run().state();
+    let environment = SMALL.environment();
+    let mut state = environment.state();
+    state["behavior"] = json!({"fail": [
+        {"tool": "eksctl", "match": "--include=train", "how": "degraded"},
+    ]});
+    environment.set_state(&state);
+    let options = RunOptions {
+        environment: &[("GPUC_POLL_SECONDS", "0")],
+        ..RunOptions::default()
+    };
+    environment.run_with("apply.sh", &[], &options);
+    for script in ["apply.sh", "pool-train.sh"] {
+        for arguments in [vec![], vec!["--check"], vec!["--dry-run"], vec!["--verify"]] {
+            let run = environment.run_with(script, &arguments, &options);
+            let run = run.expect_refusal("EKS node group train: DEGRADED");
+            assert!(
+                run.stderr.contains("AsgInstanceLaunchFailures"),
+                "{}",
+                run.stderr
+            );
+        }
+    }
+    // EKS clears the status when the cause is gone.
+    let repaired = "standin-state set-string eks.nodegroups.train.status ACTIVE
+        standin-state set eks.nodegroups.train.health '{\"issues\": []}'";
+    environment.shell(repaired, &[], &options).expect_success();
+    environment
+        .run_with("apply.sh", &[], &options)
+        .expect_success();
+    let mut state = environment.state();
+    state.as_object_mut().unwrap().remove("behavior");
+    assert_eq!(state, undisturbed);
+}
+
+/// eksctl deletes self-managed node groups with the cluster as well.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_self_managed_node_groups() {
+    let environment = SMALL.environment_after_first_run();
+    let create = r"printf '%s\n' 'apiVersion: eksctl.io/v1alpha5' 'kind: ClusterConfig' \
+        'metadata: {name: small, region: us-east-1}' 'nodeGroups: [{name: theirs, desiredCapacity: 1}]' >file.yaml
+        eksctl create nodegroup --config-file=file.yaml
+        rm file.yaml";
+    environment
+        .shell(create, &[], &RunOptions::default())
+        .expect_success();
+    let run = environment.run("teardown.sh", &["--yes", "small"]);
+    run.expect_refusal("EKS cluster small: node groups: \"theirs\"\n");
 }

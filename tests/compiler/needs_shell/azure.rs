@@ -49,6 +49,11 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "location" => cluster["location"] = json!("westus"),
         "network" => cluster["networkProfile"]["networkPluginMode"] = json!(null),
+        "range of pods" => cluster["networkProfile"]["podCidr"] = json!("10.9.0.0/16"),
+        "range of Services" => cluster["networkProfile"]["serviceCidr"] = json!("10.9.0.0/16"),
+        "identity" => {
+            cluster["identity"] = json!({"type": "SystemAssigned", "userAssignedIdentities": null});
+        }
         "network policies" => cluster["networkProfile"]["networkPolicy"] = json!("none"),
         "private API server" => {
             let now = field.desired.as_bool().unwrap();
@@ -131,7 +136,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["maxCount"] = json!(5);
         }
         "nodes" => pool["count"] = json!(9),
-        "labels" => pool["nodeLabels"]["gpuc.dev/pool"] = json!("other"),
+        "labels" => pool["nodeLabels"]["gpuc.dev/other"] = json!("x"),
         "taints" => {
             let mut taints = pool["nodeTaints"].as_array().cloned().unwrap_or_default();
             taints.push(json!("gpuc.dev/other=x:NoExecute"));

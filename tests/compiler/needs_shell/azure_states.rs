@@ -1,7 +1,7 @@
 //! The states and failures of AKS.
 
 use super::azure::RICH;
-use super::environment::RunOptions;
+use super::environment::{Environment, RunOptions};
 use super::lifecycle::Case;
 use super::states::{self, Failure};
 
@@ -82,6 +82,27 @@ fn failed_pool_fails_the_run() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn pool_without_its_reservation_fails_the_run() {
+    let environment = Environment::new(RICH.config, RICH.before);
+    let rule = r#"[{"tool": "az", "match": "nodepool add", "how": "unreserved", "times": 9}]"#;
+    let set = format!("standin-state set behavior.fail '{rule}'");
+    environment
+        .shell(&set, &[], &RunOptions::default())
+        .expect_success();
+    let run = environment.run("apply.sh", &[]);
+    assert!(run.code != 0, "{}", run.stderr);
+    assert!(
+        run.stderr.contains("created, but not as requested")
+            && run.stderr.contains("capacity reservation group: \"\" -> "),
+        "{}",
+        run.stderr
+    );
+    let run = environment.run("apply.sh", &[]);
+    run.expect_refusal("capacity reservation group");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn teardown_keeps_resources_of_others() {
     for (path, message) in [
         (
@@ -95,4 +116,31 @@ fn teardown_keeps_resources_of_others() {
     ] {
         states::assert_unmarked_is_kept(&SMALL, path, message);
     }
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn old_versions_of_tools_are_refused() {
+    states::assert_old_versions_are_refused(
+        &SMALL,
+        "az",
+        &["2.73.9", "1.100.0"],
+        &["2.74.0", "2.100.0", "10.0.0"],
+    );
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_pools_of_others() {
+    let message = "AKS cluster small: node pools";
+    states::assert_other_pools_are_kept(&SMALL, "aks.pools.train", "name", message);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hangs_can_be_interrupted() {
+    states::assert_hangs_can_be_interrupted(
+        &SMALL,
+        &[("az", "aks nodepool show"), ("az", "aks nodepool add")],
+    );
 }

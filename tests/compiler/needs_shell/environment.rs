@@ -82,6 +82,15 @@ impl Environment {
         environment
     }
 
+    /// The names of the scripts that change resources in the cloud.
+    pub(crate) fn scripts(&self) -> Vec<String> {
+        let resources = self.plan.provisioning.resources.iter();
+        let mut scripts: Vec<_> = resources.map(|it| format!("{}.sh", it.script)).collect();
+        scripts.dedup();
+        scripts.extend(["apply.sh", "teardown.sh"].map(str::to_owned));
+        scripts
+    }
+
     /// Runs a script in the tree's `cloud/`.
     pub(crate) fn run(&self, script: &str, arguments: &[&str]) -> RunResult {
         self.run_with(script, arguments, &RunOptions::default())
@@ -168,7 +177,14 @@ impl Environment {
                 code: call["rc"].as_i64().unwrap(),
             }
         };
-        log.lines().map(call).collect()
+        let calls = log.lines().map(call);
+        calls.filter(|call| !self.is_version_query(call)).collect()
+    }
+
+    /// Whether a call only reads the version of a tool.
+    fn is_version_query(&self, call: &FakeCall) -> bool {
+        let mut tools = self.plan.provisioning.tools.iter();
+        tools.any(|tool| call.words[0] == tool.name && call.words[1..] == *tool.version_arguments)
     }
 
     /// The state of the fakes.
@@ -191,10 +207,10 @@ impl Environment {
         fs::write(self.state_path(), state.to_string()).unwrap();
     }
 
-    /// The read-only commands before the first change: those for the identity and for observed resources.
+    /// The read-only commands before the first change: those for the identity and for observed resources, which exist.
     pub(crate) fn read_commands(&self, script: &str) -> Vec<&plan::Command> {
         let identity = self.plan.provisioning.identity.iter().map(|it| &it.query);
-        let resources = self.resources(script).map(|it| &it.observation.command);
+        let resources = self.resources(script).flat_map(read_commands);
         identity.chain(resources).collect()
     }
 
@@ -218,7 +234,7 @@ impl Environment {
             && pairs.all(|(call, command)| self.matches_command(call, command))
     }
 
-    fn tree(&self) -> PathBuf {
+    pub(crate) fn tree(&self) -> PathBuf {
         self.root().join("a tree").join(&*self.plan.cluster)
     }
 
@@ -237,6 +253,13 @@ impl Environment {
     fn root(&self) -> PathBuf {
         self.folder.path().canonicalize().unwrap()
     }
+}
+
+/// The commands that read a resource, with the desired values that the cloud chooses.
+pub(crate) fn read_commands(resource: &Resource) -> impl Iterator<Item = &plan::Command> {
+    let lookups = resource.fields.iter().filter_map(|it| it.lookup.as_ref());
+    let lookups = lookups.map(|lookup| &lookup.command);
+    [&resource.observation.command].into_iter().chain(lookups)
 }
 
 /// Whether arguments match those of a command.

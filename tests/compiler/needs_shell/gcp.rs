@@ -79,6 +79,11 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["maintenancePolicy"]["window"]["recurringWindow"] =
                 json!({"recurrence": "FREQ=DAILY", "window": window});
         }
+        "maintenance exclusion" => {
+            let exclusions = &mut cluster["maintenancePolicy"]["window"]["maintenanceExclusions"];
+            exclusions["gpuc"] =
+                json!({"startTime": "2096-12-01T00:00:00Z", "endTime": "2096-12-29T00:00:00Z"});
+        }
         "workload identity" => cluster["workloadIdentityConfig"] = json!({}),
         "resource labels" => {
             // `gpuc-labels` records the ownership of `extra`. Its value is computed independently of gpuc.
@@ -141,7 +146,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
         }
         "autoscaling" => pool["autoscaling"]["totalMaxNodeCount"] = json!(77),
-        "node labels" => config["labels"]["gpuc.dev/pool"] = json!("other"),
+        "node labels" => config["labels"]["gpuc.dev/other"] = json!("x"),
         "taints" => {
             let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             config["taints"] = json!([other]);

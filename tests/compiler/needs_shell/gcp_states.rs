@@ -155,3 +155,33 @@ fn teardown_keeps_resources_of_others() {
         states::assert_unmarked_is_kept(&SMALL, path, message);
     }
 }
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn old_versions_of_tools_are_refused() {
+    states::assert_old_versions_are_refused(
+        &SMALL,
+        "gcloud",
+        &["527.0.0", "99.9.9"],
+        &["528.0.0", "1000.0.0"],
+    );
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_pools_of_others() {
+    let message = "GKE cluster small: node pools";
+    states::assert_other_pools_are_kept(&SMALL, "gke.pools.train", "name", message);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn hangs_can_be_interrupted() {
+    states::assert_hangs_can_be_interrupted(
+        &SMALL,
+        &[
+            ("gcloud", "node-pools describe"),
+            ("gcloud", "node-pools create"),
+        ],
+    );
+}

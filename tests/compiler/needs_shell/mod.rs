@@ -1,6 +1,7 @@
 //! The scripts, run with real bash and jq and with fakes of the clouds' CLIs (`tests/standins/README.md`).
 
 mod aws;
+mod aws_addons;
 mod aws_states;
 mod azure;
 mod azure_states;
@@ -13,6 +14,7 @@ mod install;
 mod lifecycle;
 mod on_prem;
 mod states;
+mod transitions;
 mod verify;
 
 use std::fs;

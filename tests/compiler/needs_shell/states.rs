@@ -129,6 +129,41 @@ pub(crate) fn assert_failed_state_stops(case: &Case, path: &str, field: &str, st
     }
 }
 
+/// Asserts that a script ends at once if it is interrupted while a tool hangs, leaves no temporary files, and that the
+/// next run completes the cluster.
+pub(crate) fn assert_hangs_can_be_interrupted(case: &Case, commands: &[(&str, &str)]) {
+    let undisturbed = case.environment_after_first_run().state();
+    for (tool, command) in commands {
+        for (signal, code) in [("INT", "130"), ("TERM", "143")] {
+            let environment = case.environment();
+            let rule = json!([{"tool": tool, "match": command, "how": "hang"}]);
+            set_behavior(&environment, &json!({"fail": rule}));
+            // A terminal sends the signal to all processes of the job.
+            let script = format!(
+                r#"set -m
+                "$1" & job=$! code=0
+                until grep -q '"rc": 137' "$GPUC_STANDIN_LOG"; do sleep 0.1; done
+                kill -{signal} -- -"$job"
+                wait "$job" || code=$?
+                [ "$code" = {code} ] || {{ echo "ended with $code" >&2; exit 1; }}
+                ! ls -d "$TMPDIR"/tmp.* >&2"#
+            );
+            let path = environment.tree().join("cloud/apply.sh");
+            environment
+                .shell(&script, &[path.to_str().unwrap()], &RunOptions::default())
+                .expect_success();
+            assert!(environment.failures_occurred(), "{tool} {command}: no call");
+            let run = apply(&environment, &[]);
+            assert_eq!(run.code, 0, "{tool} {command}: {signal}\n{}", run.stderr);
+            assert_complete(
+                &environment,
+                &undisturbed,
+                &format!("{tool} {command}: {signal}"),
+            );
+        }
+    }
+}
+
 /// Asserts that a script that stops waiting says how to continue.
 pub(crate) fn assert_timeout_is_reported(case: &Case, path: &str, field: &str, status: &str) {
     let environment = case.environment_after_first_run();
@@ -171,8 +206,40 @@ pub(crate) fn assert_wrong_output_stops(case: &Case, tool: &str, command: &str) 
     }
 }
 
-/// Asserts that `teardown.sh` deletes nothing if a resource lacks the mark at this path of the state, or has the mark
-/// of another resource, and that `apply.sh` sets it.
+/// Asserts that every script refuses these versions of a tool before any change, and accepts the others.
+pub(crate) fn assert_old_versions_are_refused(
+    case: &Case,
+    tool: &str,
+    too_old: &[&str],
+    accepted: &[&str],
+) {
+    let environment = case.environment();
+    let scripts = environment.scripts();
+    let run_with = |script: &str, version: &str| {
+        set_behavior(&environment, &json!({"versions": {tool: version}}));
+        let arguments: &[&str] = match script {
+            "teardown.sh" => &["--yes", &environment.plan.cluster],
+            _ => &[],
+        };
+        environment.run(script, arguments)
+    };
+    for version in too_old {
+        for script in &scripts {
+            let run = run_with(script, version);
+            run.expect_refusal(&format!(
+                "{tool} {version} is too old: these scripts need version"
+            ));
+        }
+    }
+    let run = run_with("apply.sh", "unknown");
+    run.expect_refusal("unexpected output of command");
+    for version in accepted {
+        run_with("apply.sh", version).expect_success();
+    }
+}
+
+/// Asserts that no script changes anything if a resource lacks the mark at this path of the state, or has the mark of
+/// another resource, and that `apply.sh --adopt` sets it.
 pub(crate) fn assert_unmarked_is_kept(case: &Case, path: &str, message: &str) {
     let environment = case.environment_after_first_run();
     let name: &str = &environment.plan.cluster;
@@ -188,11 +255,74 @@ pub(crate) fn assert_unmarked_is_kept(case: &Case, path: &str, message: &str) {
             let run = run.expect_refusal("not managed by these scripts");
             assert!(run.stderr.contains(message), "{path}\n{}", run.stderr);
         }
-        environment.run("apply.sh", &[]).expect_success();
+        for arguments in [vec![], vec!["--check"], vec!["--dry-run"]] {
+            let run = environment.run("apply.sh", &arguments);
+            let run = run.expect_refusal(
+                "created by others: to manage it with these scripts from now on, add --adopt:",
+            );
+            assert!(run.stderr.contains(message), "{path}\n{}", run.stderr);
+        }
+        let run = environment.run("apply.sh", &["--verify"]).expect_success();
+        let warning = format!("warning: not managed by these scripts: {message}");
+        assert!(run.stderr.contains(&warning), "{}", run.stderr);
+        run.expect_no_changes();
+        for other in ["--check", "--verify"] {
+            let run = environment.run("apply.sh", &["--dry-run", other]);
+            assert_eq!(run.code, 2, "{}", run.stderr);
+            assert!(run.calls.is_empty(), "{:?}", run.calls);
+        }
+        environment.run("apply.sh", &["--adopt"]).expect_success();
+        environment
+            .run("apply.sh", &[])
+            .expect_success()
+            .expect_no_changes();
     }
     environment
         .run("teardown.sh", &["--yes", name])
         .expect_success();
+}
+
+/// Asserts that `teardown.sh` deletes no cluster with a pool that no script created, unless a flag allows it. `pool` is
+/// the path of a pool in the state, and `name` the key with its name.
+pub(crate) fn assert_other_pools_are_kept(case: &Case, pool: &str, name: &str, message: &str) {
+    let environment = case.environment_after_first_run();
+    let cluster: &str = &environment.plan.cluster;
+    let (pools, _) = pool.rsplit_once('.').unwrap();
+    let copy = format!(
+        r#"standin-state set {pools}.other "$(standin-state get {pool} | jq '.{name} = "other"')""#
+    );
+    environment
+        .shell(&copy, &[], &RunOptions::default())
+        .expect_success();
+    for arguments in [vec!["--yes", cluster], vec!["--dry-run"]] {
+        let run = environment.run("teardown.sh", &arguments);
+        run.expect_refusal(&format!("{message}: \"other\"\n"));
+    }
+    // A list that is not readable is not an empty list.
+    let before = environment.state();
+    let call = [
+        "eksctl get nodegroup",
+        "gcloud node-pools list",
+        "az nodepool list",
+    ];
+    let call = call.iter().find(|call| {
+        let tool = call.split(' ').next();
+        let mut tools = environment.plan.provisioning.tools.iter();
+        tools.any(|known| Some(known.name) == tool)
+    });
+    let (tool, list) = call.unwrap().split_once(' ').unwrap();
+    for how in ["garbled", "silent"] {
+        let rule = json!([{"tool": tool, "match": list, "how": how, "times": 9}]);
+        set_behavior(&environment, &json!({"fail": rule}));
+        let run = environment.run("teardown.sh", &["--yes", cluster]);
+        run.expect_refusal("cannot be read from the output of command");
+        assert!(environment.failures_occurred(), "{how}: no call matches");
+        environment.set_state(&before);
+    }
+    let run = environment.run("teardown.sh", &["--yes", cluster, "--delete-other-pools"]);
+    let run = run.expect_success();
+    let deleted = format!("{message}: \"other\": deleted with the cluster");
+    assert!(run.stderr.contains(&deleted), "{}", run.stderr);
 }
 
 fn apply(environment: &Environment, variables: &[(&str, &str)]) -> RunResult {

@@ -48,6 +48,7 @@ const CLUSTER_FACTS: &str = "the facts have no row for it";
 /// Every field of every kind of cloud resource.
 #[rustfmt::skip] // One row a line.
 const ROWS: &[FieldRow] = &[
+    row("eks", "EKS add-on", "version", Own("aws eks update-addon --addon-version")),
     row("eks", "EKS network plugin", "network policies", Own("aws eks update-addon --configuration-values")),
     row("eks", "CloudFormation stack", "template", Own("CloudFormation changes a stack to its template")),
     row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
@@ -111,6 +112,7 @@ const ROWS: &[FieldRow] = &[
     row("gke", "GKE cluster", "workload identity", Own("in-place, cluster_fields")),
     row("gke", "GKE cluster", "Filestore CSI driver", Own("clusters update --update-addons")),
     row("gke", "GKE cluster", "Cloud Storage FUSE CSI driver", Own("clusters update --update-addons")),
+    row("gke", "GKE cluster", "maintenance exclusion", Own("clusters update --add-maintenance-exclusion-name")),
     row("gke", "GKE cluster", "maintenance window", Own("clusters update --maintenance-window-start")),
     row("gke", "GKE cluster", "resource labels", Own("clusters update --update-labels does not roll, cloud_tags_labels")),
     row("gke", "GKE cluster's first pool", "first pool", Own("gpuc's own")),
@@ -141,6 +143,8 @@ const ROWS: &[FieldRow] = &[
 
     row("aks", "AKS cluster", "location", Own("replace, cluster_fields")),
     row("aks", "AKS cluster", "network", Own("\"reimages nodes\", cluster_fields: left to people")),
+    row("aks", "AKS cluster", "range of pods", Own(CLUSTER_FACTS)),
+    row("aks", "AKS cluster", "range of Services", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "network policies", Own("az aks update --network-policy reimages the nodes")),
     row("aks", "AKS cluster", "private API server", Own(CLUSTER_FACTS)),
     row("aks", "AKS cluster", "Kubernetes version", Pool("kubernetes_version_control_plane")),
@@ -151,6 +155,7 @@ const ROWS: &[FieldRow] = &[
     row("aks", "AKS cluster", "automatic upgrades", Own("az aks update --auto-upgrade-channel")),
     row("aks", "AKS cluster", "automatic node image upgrades", Own("az aks update --node-os-upgrade-channel")),
     row("aks", "AKS maintenance schedule", "maintenance window", Own("az aks maintenanceconfiguration update")),
+    row("aks", "AKS cluster", "identity", Own("az aks update --assign-identity")),
     row("aks", "AKS cluster", "tags", Own("in-place, cluster_fields")),
 ];
 

@@ -73,7 +73,11 @@ class Gke(http.server.BaseHTTPRequestHandler):
                 # `--remove-labels` requires existing labels.
                 answer["resourceLabels"] = {"extra": "a", "gpuc-labels": "yde5di"}
                 # `--clear-maintenance-window` requires an existing window.
-                answer["maintenancePolicy"] = {"resourceVersion": "a1", "window": {"recurringWindow": WINDOW}}
+                window = {"recurringWindow": WINDOW}
+                # `--remove-maintenance-exclusion` requires an existing exclusion; adding one requires that it is absent.
+                if "--remove-maintenance-exclusion" in step["argv"]:
+                    window["maintenanceExclusions"] = {"gpuc": WINDOW["window"]}
+                answer["maintenancePolicy"] = {"resourceVersion": "a1", "window": window}
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
                 answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}

@@ -10,8 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "allow-unknown",
         severity: Severity::Error,
         summary: "an entry of `allow` is not a warning",
-        checks: "Whether each entry of `allow` is the name or the code of a warning.",
-        reason: "A misspelled entry allows nothing. An error cannot be allowed, because the cluster would not work.",
+        checks: "Whether each entry of `allow` is the name or the code of a warning, or of an error about a name that
+may be newer than gpuc's tables, such as `machine-mistyped`.",
+        reason: "A misspelled entry allows nothing. Any other error cannot be allowed, because the cluster would not
+work.",
         remedy: "Write the name that gpuc prints in brackets after the code of the warning, or remove the entry.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -35,12 +37,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for entry in &cluster.config.allow {
         let is_named = |code: &&&Code| code.is_called(&entry.value);
         let found = codes.iter().find(is_named);
-        if found.is_some_and(|code| code.severity == Severity::Warning) {
+        if found.is_some_and(|code| code.can_be_allowed()) {
             continue;
         }
         if let Some(code) = found {
             let message = format!("`{entry}` is an error, not a warning: {}", code.summary);
-            let help = "fix the error, and remove the entry: errors cannot be allowed";
+            let help = "fix the error, and remove the entry: this error cannot be allowed";
             report
                 .diagnostic(&RULE.code, entry.span, message)
                 .help(help)
@@ -48,7 +50,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let warnings = codes.iter().copied();
-        let warnings = warnings.filter(|code| code.severity == Severity::Warning);
+        let warnings = warnings.filter(|code| code.can_be_allowed());
         let closest = closest_name(entry, warnings);
         let message = format!("unknown warning `{entry}`");
         let builder = report.diagnostic(&RULE.code, entry.span, message);
@@ -71,7 +73,7 @@ mod tests {
     fn names_and_ids_of_warnings_are_valid() {
         let summary = pool_name_invalid::RULE.code.summary;
         let yaml = "
-            allow: [scale-from-zero, GPUC2014, machine-unknown, scale-from-nil, GPUC2001, promise-taken]
+            allow: [scale-from-zero, GPUC2014, machine-unknown, machine-mistyped, scale-from-nil, GPUC2001, promise-taken]
             cloud: {onPrem: {context: demo}}
             nodePools: [{name: a, hosts: [a], nodes: {count: 1}}]
             ";

@@ -20,6 +20,7 @@ other names there.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
+allow: [vpc-missing]
 kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {name: "ml prod"}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}

@@ -21,6 +21,7 @@ devicePlugin` for some of them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
+allow: [vpc-missing]
 kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}}
 nodePools:
@@ -35,6 +36,7 @@ nodePools:
         correction: Correction::Whole(r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
+allow: [vpc-missing]
 kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}

@@ -4,7 +4,7 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::installed_driver_versions;
+use super::queries::{installed_driver_versions, is_usable_branch};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -39,7 +39,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let model = gpus.model;
         let Some(last) = model
             .max_driver_branch
-            .filter(|last| version.branch > *last)
+            .filter(|last| version.branch > *last && is_usable_branch(version))
         else {
             continue;
         };

@@ -2,9 +2,10 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
+use gpuc_schema::gpu::driver_branches::first_branch_for;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::installed_driver_versions;
+use super::queries::{installed_driver_versions, is_usable_branch};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -13,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "the driver is too old for the GPU model",
         checks: "Whether the branch of `driverVersion` supports the GPU model of the pool.",
-        reason: "An older driver does not find the GPU: `nvidia-smi` reports no devices.",
+        reason: "An older driver may not find the GPU: `nvidia-smi` reports no devices.",
         remedy: "Write the branch that the help names, or a later one. The first branch for each GPU model is common
 knowledge; if yours supports it, write `allow: [driver-too-old]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -21,14 +22,14 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
 cloud: {onPrem: {context: demo}}
-stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "535"}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0", driver: host, driverVersion: "525"}
 nodePools:
   - name: gpu
-    gpu: {model: b200-sxm6-180gb, perNode: 8}
+    gpu: {model: l40s-48gb, perNode: 8}
     hosts: [node-1]
     nodes: {count: 1}
 "#,
-        correction: Correction::Replace(r#"driverVersion: "535""#, r#"driverVersion: "580""#),
+        correction: Correction::Replace(r#"driverVersion: "525""#, r#"driverVersion: "580""#),
     },
     run,
 };
@@ -36,7 +37,9 @@ nodePools:
 fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus, written, version) in installed_driver_versions(cluster) {
         let (model, first) = (gpus.model, gpus.model.min_driver_branch);
-        if version.branch >= first {
+        let is_older_than_architecture =
+            first_branch_for(model.compute_capability).is_some_and(|first| version.branch < first);
+        if version.branch >= first || is_older_than_architecture || !is_usable_branch(version) {
             continue;
         }
         let message = format!(

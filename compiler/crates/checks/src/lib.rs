@@ -42,6 +42,10 @@ mod dra_replicas_unsupported;
 mod dra_scale_from_zero;
 mod dra_scale_from_zero_managed;
 mod dra_with_device_plugin;
+mod driver_before_architecture;
+mod driver_branch_ended;
+mod driver_branch_new;
+mod driver_branch_unknown;
 mod driver_image_unused;
 mod driver_missing;
 mod driver_too_new;
@@ -75,6 +79,7 @@ mod isolation_unverified;
 mod label_invalid;
 mod label_reserved;
 mod local_disks_unavailable;
+mod machine_mistyped;
 mod machine_not_standalone;
 mod machine_preview;
 mod machine_previous_generation;
@@ -130,6 +135,7 @@ mod quota_pool_dedicated;
 mod quota_pools_indistinguishable;
 mod quota_spans_pools;
 mod rdma_unavailable;
+mod region_mistyped;
 mod region_unknown;
 mod replicas_out_of_range;
 mod reservation_exceeded;
@@ -366,6 +372,12 @@ pub static RULES: &[&Rule] = &[
     &team_quota_unreachable::RULE,
     &volume_class_missing::RULE,
     &kubernetes_support_ending::RULE,
+    &machine_mistyped::RULE,
+    &region_mistyped::RULE,
+    &driver_branch_unknown::RULE,
+    &driver_branch_new::RULE,
+    &driver_branch_ended::RULE,
+    &driver_before_architecture::RULE,
 ];
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use gpuc_schema::config::{DriverOwner, Fragment, NotebookProfile, Stack};
 use gpuc_schema::gpu::cuda::DriverVersion;
+use gpuc_schema::gpu::driver_branches::{BranchStatus, branch_status};
 use gpuc_schema::{Span, Spanned};
 
 use gpuc_model::cloud::CloudFacts;
@@ -86,6 +87,25 @@ pub(super) fn installed_driver_versions(
         let version = DriverVersion::parse(written)?;
         installed.then_some((pool, gpus, written, version))
     })
+}
+
+/// The driver versions in the configuration whose branch has this status.
+pub(super) fn configured_branches(
+    cluster: &Cluster,
+    status: BranchStatus,
+) -> impl Iterator<Item = (&Spanned<String>, DriverVersion)> {
+    let written = configured_stacks(cluster).filter_map(|stack| stack.driver_version.as_ref());
+    written
+        .filter_map(|written| Some((written, DriverVersion::parse(written)?)))
+        .filter(move |(_, version)| branch_status(version.branch) == status)
+}
+
+/// Whether a branch exists and has not ended. Other rules report those that are not.
+pub(super) fn is_usable_branch(version: DriverVersion) -> bool {
+    matches!(
+        branch_status(version.branch),
+        BranchStatus::Known | BranchStatus::New
+    )
 }
 
 /// A setting in `stack` that has no effect.

@@ -4,6 +4,8 @@ use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
+use super::region_mistyped::intended_regions;
+
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2062",
@@ -11,20 +13,22 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "the region is not a known region of the cloud",
         checks: "Whether the cluster's region, or the region of its zone, is a region of the cloud that gpuc knows.
-Another rule reports a name that does not have the form of a region.",
-        reason: "A typo such as us-esat-1 has the form of a region, so that it is found only when the cloud's command
-fails.",
-        remedy: "Correct the region's name. If the region exists and gpuc does not know it yet, allow the warning.",
+Other rules report a name that does not have the form of a region, and a name that is one character away from a
+region.",
+        reason: "A name such as us-southeast-1 has the form of a region, so that it is found only when the cloud's
+command fails.",
+        remedy: "Correct the region's name. If the region exists and gpuc does not know it yet, add
+`allow: [region-unknown]`, which `--deny` does not override.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {aws: {account: "123456789012", region: us-esat-1, cluster: {create: {}}}}
+cloud: {aws: {account: "123456789012", region: us-southeast-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
 "#,
-        correction: Correction::Replace("us-esat-1", "us-east-1"),
+        correction: Correction::Replace("us-southeast-1", "us-east-1"),
     },
     run,
 };
@@ -38,6 +42,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(region) = region else {
         return;
     };
+    if !intended_regions(region, facts.regions).is_empty() {
+        return;
+    }
     let message = format!("unknown {} region `{region}`", facts.name);
     let builder = report.diagnostic(&RULE.code, location.span, message);
     match phrases::closest_match(region, facts.regions.iter().copied()) {
@@ -63,23 +70,23 @@ mod tests {
     const POOL: &str = "nodePools: [{name: gpu, nodes: {count: 1}, gpu: {model: L4, perNode: 1}}]";
 
     #[test]
-    fn mistyped_region_is_found_in_every_cloud() {
+    fn unknown_region_is_found_in_every_cloud() {
         for (cloud, region) in [
             (
-                "aws: {account: '123456789012', region: us-esat-1, cluster: {create: {}}}",
-                "us-esat-1",
+                "aws: {account: '123456789012', region: us-southeast-1, cluster: {create: {}}}",
+                "us-southeast-1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-cnetral1, cluster: {existing: {}}}",
-                "us-cnetral1",
+                "gcp: {project: acme-ml, location: us-lower1, cluster: {existing: {}}}",
+                "us-lower1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-cnetral1-a, cluster: {existing: {}}}",
-                "us-cnetral1",
+                "gcp: {project: acme-ml, location: us-lower1-a, cluster: {existing: {}}}",
+                "us-lower1",
             ),
             (
-                "azure: {subscription: s, resourceGroup: g, location: esatus, cluster: {existing: {}}}",
-                "esatus",
+                "azure: {subscription: s, resourceGroup: g, location: westus9, cluster: {existing: {}}}",
+                "westus9",
             ),
         ] {
             let found = messages_with_id(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
@@ -95,10 +102,10 @@ mod tests {
     fn known_regions_and_malformed_names_are_ignored() {
         for cloud in [
             "aws: {account: '123456789012', region: cn-northwest-1, cluster: {create: {}}}",
-            "aws: {account: '123456789012', region: us-esat-1a, cluster: {create: {}}}",
+            "aws: {account: '123456789012', region: us-southeast-1a, cluster: {create: {}}}",
             "gcp: {project: acme-ml, location: us-south1-ai1b, cluster: {existing: {}}}",
             "azure: {subscription: s, resourceGroup: g, location: East US, cluster: {existing: {}}}",
-            "onPrem: {context: us-esat-1}",
+            "onPrem: {context: us-southeast-1}",
         ] {
             let found = messages_with_id(&format!("cloud: {{{cloud}}}\n{POOL}"), "GPUC2062");
             assert_eq!(found, [""; 0], "{cloud}");

@@ -348,6 +348,31 @@ mod tests {
     }
 
     #[test]
+    fn leaders_and_workers_may_run_on_different_pools() {
+        let check = |kind: &str, expected: usize| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                queueing: kueue
+                nodePools:
+                  - {{name: one, gpu: {{model: A30, perNode: 2}}, hosts: [a, b, c], nodes: {{count: 3}}}}
+                  - {{name: two, gpu: {{model: A30, perNode: 2}}, hosts: [d, e, f], nodes: {{count: 3}}}}
+                teams: [{{name: t, quota: {{gpus: [{{pool: one, limit: 2}}, {{pool: two, limit: 4}}]}}}}]
+                workloads:
+                  - {{name: w, team: t, {kind}: {{image: 'a:1', nodes: 3, gpusPerNode: 2}}}}
+                "
+            );
+            assert_eq!(
+                messages_with_id(&yaml, "GPUC2187").len(),
+                expected,
+                "{kind}"
+            );
+        };
+        check("leaderWorkerSet", 0);
+        check("trainJob", 1);
+    }
+
+    #[test]
     fn container_beyond_the_maximum_gpus_is_found() {
         let check = |task: &str, expected: &[&str]| {
             let yaml = format!(

@@ -2,7 +2,7 @@
 
 use std::ops::Deref;
 
-use gpuc_syntax::diag::{Code, Report};
+use gpuc_syntax::diag::{Code, Report, accept_allowed};
 
 use super::{Cluster, Pool, Team};
 
@@ -34,6 +34,9 @@ pub fn check<'c>(cluster: &'c Cluster, report: &mut Report) -> Option<Checked<'c
     for rule in cluster.registry.rules.iter().chain(cluster.cloud.rules()) {
         (rule.run)(cluster, report);
     }
+    let allow = cluster.config.allow.iter().map(|word| word.value.as_str());
+    let allow: Vec<_> = allow.collect();
+    accept_allowed(report.diagnostics_mut(), &allow);
     let passed = !report.has_errors() && !has_unresolved_values(cluster);
     passed.then_some(Checked { cluster })
 }

@@ -2,13 +2,17 @@
 //!
 //! They are installed after the pools, because some of them wait for nodes. The scripts never delete an add-on: the
 //! add-ons of a cluster that gpuc created are deleted with it, and those of an existing cluster may have other users.
+//!
+//! EKS upgrades no add-on by itself. In a cluster that gpuc created, the scripts upgrade each add-on to the default
+//! version for the Kubernetes version, with which eksctl installs it too. A newer version is kept: only a user can have
+//! set it. The add-ons of an existing cluster are upgraded with the cluster, by its owner.
 
 use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Change, Command, CreatedWith, Field, FieldKind, Observation, Recovery, Resource,
-    ResourceKind,
+    Argument, Change, Command, CreatedWith, Field, FieldKind, Lookup, Observation, Recovery,
+    Resource, ResourceKind,
 };
 use gpuc_schema::Span;
 use gpuc_syntax::node::Origin;
@@ -17,13 +21,25 @@ use serde_json::json;
 use super::commands::{Target, aws};
 use super::{autoscaler, cluster, karpenter, section, state, storage};
 
-/// An add-on. EKS and the user manage its version.
+/// An add-on.
 pub(super) static ADDON: ResourceKind = ResourceKind {
     name: "EKS add-on",
-    fields: &[],
-    definitions: "",
+    fields: &[VERSION],
+    definitions: include_str!("addon.jq"),
     state: Some(&state::ADDON),
     mark: None,
+};
+
+/// The version, such as `v1.20.4-eksbuild.2`. The pods of the add-on are restarted one after another; other pods keep
+/// running.
+const VERSION: FieldKind = FieldKind {
+    name: "version",
+    // A newer version is kept.
+    read: ".addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end",
+    create_flag: None,
+    change: Change::InPlace,
+    source: "botocore@0e6e2404 eks DescribeAddonVersions and UpdateAddon; eksctl-io/eksctl:pkg/actions/addon/addon.go \
+             @99984adb, read 2026-11-22",
 };
 
 /// The network plugin, if gpuc configures it to enforce network policies.
@@ -109,7 +125,7 @@ pub(super) fn default_addons(checked: Checked<'_>) -> Vec<Resource> {
         ),
         created_with: Some(created_with_cluster(&target, Vec::new())),
         origin: origin.clone(),
-        ..addon(name, Vec::new(), &target)
+        ..addon(name, Vec::new(), &target, checked)
     };
     let mut addons: Vec<_> = DEFAULT.into_iter().map(default_addon).collect();
     let has_last = |prefix: &&str| target.region.starts_with(prefix);
@@ -148,7 +164,7 @@ pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
     let target = Target::for_cluster(&checked);
     let mut addons: Vec<_> = required_addons(checked).into_iter().collect();
     addons.sort_by_key(|(name, _)| *name != POD_IDENTITY);
-    let resource = |(name, spans)| addon(name, spans, &target);
+    let resource = |(name, spans)| addon(name, spans, &target, checked);
     let enforced: Vec<_> = checked.isolation_spans().collect();
     let creates = checked.config.cloud.creates_cluster();
     let network = (creates && !enforced.is_empty()).then(|| network_addon(enforced, &target));
@@ -160,25 +176,16 @@ pub(super) fn resources(checked: Checked<'_>) -> Vec<Resource> {
 
 /// The network plugin, which enforces the policies of isolated teams. Its other settings and its role are kept.
 fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
-    let addon_command = |command: &[&str]| {
-        aws(command.iter().copied(), &target.region).with_arguments([
-            "--cluster-name",
-            &target.cluster,
-            "--addon-name",
-            VPC_CNI,
-        ])
-    };
+    let addon_command = |command| target.addon_command(command, VPC_CNI);
     let wait = target.await_update(&["--addon-name", VPC_CNI]);
     let configuration = json!({"enableNetworkPolicy": "true"}).to_string();
-    let create = addon_command(&["eks", "create-addon"])
-        .with_arguments(["--configuration-values", &configuration]);
+    let create =
+        addon_command("create-addon").with_arguments(["--configuration-values", &configuration]);
     let configuration_program = r#"configured + {enableNetworkPolicy: "true"} | tojson"#;
-    let preserve_program = r#"["--resolve-conflicts", "PRESERVE"]
-        + (.addon.serviceAccountRoleArn | if . then ["--service-account-role-arn", .] else [] end)"#;
-    let update = addon_command(&["eks", "update-addon"])
+    let update = addon_command("update-addon")
         .with_arguments(["--configuration-values"])
         .with_argument(Argument::Observed(configuration_program.to_owned()))
-        .with_argument(Argument::ObservedList(preserve_program.to_owned()));
+        .with_argument(Argument::ObservedList(PRESERVE_ROLE.to_owned()));
     let origin = Origin::rule(
         spans,
         "the network policies of isolated teams must be enforced",
@@ -189,10 +196,11 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
         script: "addons".to_owned(),
         description: about(target),
         observation: Observation {
-            command: addon_command(&["eks", "describe-addon"]).with_arguments(["--output", "json"]),
+            command: addon_command("describe-addon").with_arguments(["--output", "json"]),
             absent_pattern: "ResourceNotFoundException",
         },
         create: vec![create.with_arguments(["--resolve-conflicts", "OVERWRITE"])],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: Vec::new(),
@@ -204,11 +212,47 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
             kind: &POLICIES,
             desired: json!("true"),
             update: vec![update, wait],
+            lookup: None,
             external_entries: None,
             origin: origin.clone(),
         }],
         delete: Vec::new(),
         origin,
+    }
+}
+
+/// The flags of an update that keep the role, which EKS removes if an update omits it.
+const PRESERVE_ROLE: &str = r#"["--resolve-conflicts", "PRESERVE"]
+    + (.addon.serviceAccountRoleArn | if . then ["--service-account-role-arn", .] else [] end)"#;
+
+/// The version of an add-on, compared with the default version for the Kubernetes version of the cluster.
+fn version(name: &str, target: &Target, checked: Checked<'_>) -> Field {
+    let version = checked.kubernetes.expect_resolved();
+    let update = target
+        .addon_command("update-addon", name)
+        .with_arguments(["--addon-version"])
+        .with_argument(Argument::Observed("$want".to_owned()))
+        .with_argument(Argument::ObservedList("preserved".to_owned()));
+    let lookup = Lookup {
+        command: aws(["eks", "describe-addon-versions"], &target.region)
+            .with_arguments(["--addon-name", name, "--kubernetes-version"])
+            .with_arguments([version.to_string()])
+            .with_arguments(["--output", "json"]),
+        read: format!(
+            r#"[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "{version}" and .defaultVersion))
+            | .addonVersion][0]"#
+        ),
+    };
+    Field {
+        kind: &VERSION,
+        desired: json!(format!("default for Kubernetes {version}")),
+        lookup: Some(lookup),
+        update: vec![update, target.await_update(&["--addon-name", name])],
+        external_entries: None,
+        origin: Origin::rule(
+            [version.span],
+            "EKS has a default version of each add-on for each Kubernetes version",
+        ),
     }
 }
 
@@ -219,10 +263,11 @@ fn about(target: &Target) -> String {
     )
 }
 
-fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
-    let observe = aws(["eks", "describe-addon"], &target.region)
-        .with_arguments(["--cluster-name", &target.cluster, "--addon-name", name])
+fn addon(name: &'static str, spans: Vec<Span>, target: &Target, checked: Checked<'_>) -> Resource {
+    let observe = target
+        .addon_command("describe-addon", name)
         .with_arguments(["--output", "json"]);
+    let owns_version = checked.config.cloud.creates_cluster();
     // eksctl-io/eksctl:pkg/ctl/create/addon.go (the flags), userdocs/src/usage/pod-identity-associations.md (the
     // effect of the last one), @99984adb, 2026-08-21.
     let create = Command::new(["eksctl", "create", "addon"]).with_arguments([
@@ -241,6 +286,7 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
             absent_pattern: "ResourceNotFoundException",
         },
         create: vec![create.clone()],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         // eksctl creates an add-on again whose creation failed.
@@ -254,15 +300,17 @@ fn addon(name: &'static str, spans: Vec<Span>, target: &Target) -> Resource {
                 statuses: &["UPDATE_FAILED"],
                 is_safe: false,
                 commands: vec![
-                    aws(["eks", "update-addon"], &target.region)
-                        .with_arguments(["--cluster-name", &target.cluster])
-                        .with_arguments(["--addon-name", name])
-                        .with_arguments(["--resolve-conflicts", "PRESERVE"]),
+                    target
+                        .addon_command("update-addon", name)
+                        .with_argument(Argument::ObservedList("preserved".to_owned())),
                 ],
             },
         ],
         created_with: None,
-        fields: Vec::new(),
+        fields: owns_version
+            .then(|| version(name, target, checked))
+            .into_iter()
+            .collect(),
         delete: Vec::new(),
         origin: Origin::rule(spans, "settings of the file require this add-on"),
     }

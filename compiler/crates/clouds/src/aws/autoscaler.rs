@@ -84,6 +84,7 @@ pub(super) fn pod_role(checked: Checked<'_>) -> Option<Resource> {
             "--well-known-policies=autoScaler".to_owned(),
             format!("--tags={}={}", cluster::MARK, target.cluster),
         ])],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::stack_recovery(&stack, &target.region),

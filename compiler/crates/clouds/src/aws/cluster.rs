@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Change, Command, Field, FieldKind, Mark, Observation, Recovery, Resource,
+    Argument, Change, Command, Contained, Field, FieldKind, Mark, Observation, Recovery, Resource,
     ResourceKind,
 };
 use gpuc_schema::Span;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::tags::{self, Tags};
-use super::{eksctl, ownership, section, state};
+use super::{eksctl, node_group, ownership, section, state};
 
 /// An EKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
@@ -116,6 +117,25 @@ const VERSION: FieldKind = FieldKind {
              read 2026-11-22; botocore 1.43.11 eks model (UpdateClusterVersion)",
 };
 
+/// The node groups of a cluster, managed and self-managed. eksctl deletes all of them with the cluster. As JSON, it
+/// can print `null` if there are none.
+///
+/// Source: eksctl-io/eksctl `pkg/ctl/get/nodegroup.go` (no error without node groups, except for a table), 2026-11-24.
+fn node_groups(cluster: &Cluster, target: &Target) -> Contained {
+    Contained {
+        kind: "node groups",
+        list: Command::new(["eksctl", "get", "nodegroup"]).with_arguments([
+            format!("--cluster={}", target.cluster),
+            format!("--region={}", target.region),
+            "--output=json".to_owned(),
+        ]),
+        read: "(. // [])[].Name",
+        created: node_group::managed_pools(cluster)
+            .map(|pool| pool.name.value.clone())
+            .collect(),
+    }
+}
+
 /// The cluster, if gpuc creates it.
 pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
     let section = section(&checked.config);
@@ -149,6 +169,7 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
         create: std::iter::once(create_command)
             .chain(close_commands(create, &target))
             .collect(),
+        contents: Some(node_groups(&checked, &target)),
         manual_delete: Vec::new(),
         remnant: Some(state::eksctl_stack(&target, "cluster")),
         recovery: vec![Recovery {
@@ -288,6 +309,7 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin:
         kind,
         desired,
         update,
+        lookup: None,
         external_entries: None,
         origin,
     }
@@ -321,7 +343,8 @@ mod tests {
                 "aws eks describe-update --region us-east-1 --name demo --output json --update-id $update",
             ]
         );
-        assert_eq!(provisioning.tools, ["aws", "eksctl", "jq"]);
+        let tools: Vec<_> = provisioning.tools.iter().map(|tool| tool.name).collect();
+        assert_eq!(tools, ["aws", "eksctl", "jq"]);
     }
 
     #[test]

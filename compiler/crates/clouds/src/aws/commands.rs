@@ -47,6 +47,13 @@ impl Target {
             .with_argument(Argument::UpdateId)
     }
 
+    /// A command for an add-on.
+    pub(super) fn addon_command(&self, command: &str, addon: &str) -> Command {
+        aws(["eks", command], &self.region)
+            .with_arguments(["--cluster-name", &self.cluster])
+            .with_arguments(["--addon-name", addon])
+    }
+
     /// A command for a node group.
     pub(super) fn group_command(&self, command: &str, group: &str) -> Command {
         aws(["eks", command], &self.region)

@@ -6,6 +6,7 @@ mod cluster;
 mod commands;
 pub mod cpu;
 mod eksctl;
+mod families;
 mod karpenter;
 mod labels;
 mod local_disks;
@@ -157,17 +158,19 @@ impl Catalog for Eks {
     }
 
     fn machine_name(&self, name: &str) -> MachineName {
-        if !names::is_machine_name(name) {
-            return MachineName::Impossible;
+        if let Some(gpus) = names::unsupported_gpus(name) {
+            return MachineName::UnsupportedGpus(gpus);
         }
         if let Some(accelerator) = names::other_accelerator(name) {
             return MachineName::OtherAccelerator(accelerator);
         }
-        match cpu::cpu_machine(name) {
-            Some(cpu) => MachineName::Cpu(cpu),
-            None if names::has_gpus(name) => MachineName::Gpus,
-            None => MachineName::Plausible,
+        if !names::is_machine_name(name) {
+            return MachineName::Impossible;
         }
+        if names::has_gpus(name) {
+            return MachineName::Gpus;
+        }
+        families::classify(name)
     }
 }
 
@@ -432,6 +435,14 @@ mod tests {
         ));
         assert_eq!(name("x2gd.large"), MachineName::Plausible);
         assert_eq!(name("g6.xxlarge"), MachineName::Gpus);
+        assert_eq!(
+            name("p2.xlarge"),
+            MachineName::UnsupportedGpus("NVIDIA Tesla K80")
+        );
+        assert_eq!(
+            name("m7ii.xlarge"),
+            MachineName::Mistyped(vec!["m7i.xlarge".to_owned()])
+        );
         assert_eq!(name("n1-standard-4"), MachineName::Impossible);
     }
 }

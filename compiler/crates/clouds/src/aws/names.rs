@@ -73,6 +73,15 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
         "dl2q" => "Qualcomm AI 100",
         "vt1" => "AMD Alveo U30",
         "f1" | "f2" => "AMD FPGA",
+        _ => return None,
+    })
+}
+
+/// The NVIDIA GPUs of an instance type of an old family that the catalog omits. Families from general knowledge.
+pub fn unsupported_gpus(name: &str) -> Option<&'static str> {
+    let (family, _) = name.split_once('.')?;
+    Some(match family {
+        "g2" => "NVIDIA GRID K520",
         "p2" => "NVIDIA Tesla K80",
         "g3" | "g3s" => "NVIDIA Tesla M60",
         _ => return None,
@@ -163,10 +172,12 @@ mod tests {
         );
         assert_eq!(other_accelerator("trn2.48xlarge"), Some("AWS Trainium2"));
         assert_eq!(other_accelerator("m5.large"), None);
+        assert_eq!(unsupported_gpus("p2.xlarge"), Some("NVIDIA Tesla K80"));
         assert!(
             MACHINES
                 .iter()
-                .all(|it| other_accelerator(it.machine.name).is_none())
+                .map(|it| it.machine.name)
+                .all(|name| other_accelerator(name).or(unsupported_gpus(name)).is_none())
         );
     }
 

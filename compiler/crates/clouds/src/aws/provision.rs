@@ -1,7 +1,7 @@
 //! The provisioning plan of an EKS cluster.
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Contents, Credentials, File, IdentityCheck, Provisioning};
+use gpuc_model::plan::{Contents, Credentials, File, IdentityCheck, Provisioning, Tool};
 use gpuc_schema::config::AwsCluster;
 use gpuc_syntax::node::Origin;
 
@@ -30,9 +30,9 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
         ),
     };
     let tools = if resources.is_empty() {
-        vec!["aws", "jq"]
+        vec![AWS, Tool::any_version("jq")]
     } else {
-        vec!["aws", "eksctl", "jq"]
+        vec![AWS, EKSCTL, Tool::any_version("jq")]
     };
     Provisioning {
         tools,
@@ -53,6 +53,24 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     }
 }
 
+/// `aws` with update strategies of node groups, the newest of the parameters that the scripts use.
+/// Source: aws/aws-cli `.changes/1.37.6.json` @f46d200e and `.changes/2.23.6.json` @1298edf5, read 2026-11-24.
+const AWS: Tool = Tool {
+    name: "aws",
+    minimum_versions: &["1.37.6", "2.23.6"],
+    version_arguments: &["--version"],
+    version_prefix: "aws-cli/",
+};
+
+/// eksctl that asks EKS for the supported Kubernetes versions. Older releases know only those of their time.
+/// Source: eksctl-io/eksctl `docs/release_notes/0.202.0.md` @99984adb, #8144, read 2026-11-24.
+const EKSCTL: Tool = Tool {
+    name: "eksctl",
+    minimum_versions: &["0.202.0"],
+    version_arguments: &["version"],
+    version_prefix: "",
+};
+
 fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> {
     let section = section(&checked.config);
     let account = IdentityCheck {
@@ -66,9 +84,9 @@ fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> 
             section.account
         ),
     };
-    if matches!(section.cluster.value, AwsCluster::Create(_)) {
+    let AwsCluster::Existing(cluster_config) = &section.cluster.value else {
         return vec![account];
-    }
+    };
     // The scripts do not upgrade an existing cluster, and its node groups must not be newer than the cluster.
     let version = checked.kubernetes.expect_resolved();
     let existing = IdentityCheck {
@@ -83,5 +101,32 @@ fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> 
         expected: version.to_string(),
         mismatch_message: "set kubernetes.version to the version of the cluster".to_owned(),
     };
-    vec![account, existing]
+    let mut checks = vec![account, existing];
+    if cluster_config.vpc.is_none() && node_group::managed_pools(&checked).next().is_some() {
+        checks.push(stack_check(target));
+    }
+    checks
+}
+
+/// The check that eksctl created a cluster: it then has a CloudFormation stack, from which eksctl reads the VPC.
+///
+/// Source: eksctl-io/eksctl `pkg/actions/nodegroup/create.go` (`LoadClusterIntoSpecFromStack`, `loadVPCFromConfig`)
+/// @01f9df54; docs.aws.amazon.com/eks/latest/eksctl/unowned-clusters.html, 2026-11-24.
+fn stack_check(target: &Target) -> IdentityCheck {
+    let stack = format!("eksctl-{}-cluster", target.cluster);
+    IdentityCheck {
+        subject: "CloudFormation stack of the cluster, which eksctl needs without a `vpc`",
+        is_location: false,
+        query: aws(["cloudformation", "describe-stacks"], &target.region).with_arguments([
+            "--stack-name",
+            &stack,
+            "--query",
+            "Stacks[0].StackName",
+            "--output",
+            "text",
+        ]),
+        expected: stack.clone(),
+        mismatch_message:
+            "if eksctl did not create the cluster, add vpc to cloud.aws.cluster.existing".to_owned(),
+    }
 }

@@ -236,6 +236,13 @@ pub(super) static KNOWN_ERRORS: &[KnownError] = &[
         source: "eksctl-io/eksctl#4732",
     },
     KnownError {
+        pattern: "Addon version specified is not supported",
+        response: ErrorResponse::Explain,
+        message: "the cluster may have a newer version of Kubernetes than the file: set kubernetes.version to the version of the \
+                  cluster",
+        source: "aws/aws-sdk-go-v2#2554, hashicorp/terraform-provider-aws#32238",
+    },
+    KnownError {
         pattern: "UnsupportedAvailabilityZoneException",
         response: ErrorResponse::Explain,
         message: "EKS does not support a control plane in one of these zones: set other zones in the file",

@@ -2,17 +2,18 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::plan::{
-    Argument, Change, Command, Credentials, Field, FieldKind, IdentityCheck, Mark, Observation,
-    Provisioning, Resource, ResourceKind,
+    Argument, Command, Contained, Credentials, Field, FieldKind, IdentityCheck, Mark, Observation,
+    Provisioning, Resource, ResourceKind, Tool,
 };
 use gpuc_schema::config::{AzureCreate, AzureNodeImageChannel, AzureTier, AzureUpgradeChannel};
 use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Map, Value, json};
 
+use super::cluster_fields as kinds;
 use super::pool::{self, first_pool_flags, key_value_pairs};
 use super::{
-    az_command, blob, cluster_name, create_section, maintenance, ownership, section, state,
-    system_pool,
+    address_ranges, az_command, blob, cluster_name, create_section, maintenance, ownership,
+    section, state, system_pool,
 };
 
 /// A resource group. It can belong to the user and contain other resources. gpuc creates it if it is missing, but never
@@ -28,20 +29,7 @@ pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
 /// An AKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "AKS cluster",
-    fields: &[
-        LOCATION,
-        NETWORK,
-        POLICIES,
-        PRIVATE_CLUSTER,
-        VERSION,
-        TIER,
-        ISSUER,
-        WORKLOAD_IDENTITY,
-        blob::BLOB_DRIVER,
-        UPGRADES,
-        NODE_IMAGES,
-        TAGS,
-    ],
+    fields: kinds::FIELDS,
     definitions: include_str!("tags.jq"),
     state: Some(&state::MANAGED),
     mark: Some(&Mark {
@@ -50,100 +38,13 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
     }),
 };
 
-const UPDATE: &str = "azure-cli 2.91.0, az aks update";
-
-const LOCATION: FieldKind = FieldKind {
-    name: "location",
-    read: r#".location | ascii_downcase | gsub(" "; "")"#,
-    create_flag: Some("--location"),
-    change: Change::Replacement {
-        reason: "the location of a cluster cannot be changed after creation",
-    },
-    source: "learn.microsoft.com/azure/aks, 2026-11-21",
-};
-const NETWORK: FieldKind = FieldKind {
-    name: "network",
-    read: r#".networkProfile | [.networkPlugin, .networkPluginMode] | map((. // "") | ascii_downcase)"#,
-    create_flag: Some("--network-plugin"),
-    change: Change::Replacement {
-        reason: "another network plugin would reimage every node of every pool; migrate the cluster by hand",
-    },
-    source: UPDATE,
-};
-/// Calico, because Microsoft is retiring its own engine and Cilium would require another network plugin.
-const POLICIES: FieldKind = FieldKind {
-    name: "network policies",
-    read: r#".networkProfile.networkPolicy // "none" | IN("azure", "calico", "cilium")"#,
-    create_flag: Some("--network-policy"),
-    change: Change::NodeRollout {
-        reason: "AKS reimages every node of every pool to enforce network policies",
-    },
-    source: "azure-cli 2.91.0, az aks update; learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22",
-};
-const PRIVATE_CLUSTER: FieldKind = FieldKind {
-    name: "private API server",
-    read: ".apiServerAccessProfile.enablePrivateCluster // false",
-    create_flag: Some("--enable-private-cluster"),
-    change: Change::Replacement {
-        reason: "private access to the API server cannot be changed after creation, unless the API server is in the \
-                 cluster's own network",
-    },
-    source: UPDATE,
-};
-const VERSION: FieldKind = FieldKind {
-    name: "Kubernetes version",
-    read: r#".kubernetesVersion | split(".")[:2] | join(".") | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end"#,
-    create_flag: Some("--kubernetes-version"),
-    change: Change::MinorVersionSteps {
-        reason: "AKS upgrades a control plane by one minor version at a time, unless its version is no longer \
-                 supported",
-        downgrade_effect: "AKS cannot downgrade a control plane",
-    },
-    source: "azure-cli 2.91.0, az aks upgrade --control-plane-only; MicrosoftDocs/azure-aks-docs \
-             articles/aks/supported-kubernetes-versions.md (\"Can I skip multiple AKS versions during cluster \
-             upgrade?\"), read 2026-11-22",
-};
-const TIER: FieldKind = FieldKind {
-    name: "tier",
-    read: r#"[(.sku.tier // "Free" | ascii_downcase), .supportPlan // "KubernetesOfficial"]"#,
-    create_flag: Some("--tier"),
-    change: Change::InPlace,
-    source: UPDATE,
-};
-const ISSUER: FieldKind = FieldKind {
-    name: "OIDC issuer",
-    read: ".oidcIssuerProfile.enabled // false",
-    create_flag: Some("--enable-oidc-issuer"),
-    change: Change::InPlace,
-    source: UPDATE,
-};
-const WORKLOAD_IDENTITY: FieldKind = FieldKind {
-    name: "workload identity",
-    read: ".securityProfile.workloadIdentity.enabled // false",
-    create_flag: Some("--enable-workload-identity"),
-    change: Change::InPlace,
-    source: UPDATE,
-};
-const UPGRADES: FieldKind = FieldKind {
-    name: "automatic upgrades",
-    read: r#".autoUpgradeProfile.upgradeChannel // "none""#,
-    create_flag: Some("--auto-upgrade-channel"),
-    change: Change::InPlace,
-    source: UPDATE,
-};
-const NODE_IMAGES: FieldKind = FieldKind {
-    name: "automatic node image upgrades",
-    read: r#".autoUpgradeProfile.nodeOsUpgradeChannel // "NodeImage""#,
-    create_flag: Some("--node-os-upgrade-channel"),
-    change: Change::InPlace,
-    source: UPDATE,
-};
-const TAGS: FieldKind = FieldKind {
-    name: "tags",
-    read: "our_tags_spelled",
-    create_flag: Some("--tags"),
-    change: Change::InPlace,
-    source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
+/// `az` with `--max-unavailable` for node pools, the newest of the flags that the scripts use.
+/// Source: Azure/azure-cli `src/azure-cli/HISTORY.rst` @003f1aee, "2.74.0", read 2026-11-24.
+const AZ: Tool = Tool {
+    name: "az",
+    minimum_versions: &["2.74.0"],
+    version_arguments: &["version", "--query", r#""azure-cli""#, "--output", "tsv"],
+    version_prefix: "",
 };
 
 /// All resources: the group and the cluster if gpuc creates them, then the pools.
@@ -157,7 +58,7 @@ pub(super) fn provision(cluster: &Cluster) -> Provisioning {
     let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
     resources.extend(pools.map(|pool| pool::resource(cluster, pool)));
     Provisioning {
-        tools: vec!["az", "jq"],
+        tools: vec![AZ, Tool::any_version("jq")],
         identity: (std::iter::once(subscription_check(cluster)))
             .chain(blob::existing_cluster_check(cluster))
             .collect(),
@@ -215,6 +116,7 @@ fn resource_group(cluster: &Cluster) -> Resource {
             absent_pattern: "\\(ResourceGroupNotFound\\)",
         },
         create: vec![create],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: Vec::new(),
@@ -240,6 +142,7 @@ fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
         ),
         observation: observe_cluster(cluster),
         create: vec![create_command(cluster, create, az(&["aks", "create"]))],
+        contents: Some(contained_pools(cluster)),
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::recovery(az(&["aks", "start"]).with_arguments(["--output", "none"])),
@@ -250,6 +153,22 @@ fn aks_cluster(cluster: &Cluster, create: &AzureCreate) -> Resource {
             [section.cluster.span, cluster.name.span],
             DerivationReason::Written,
         ),
+    }
+}
+
+/// The node pools of a cluster.
+fn contained_pools(cluster: &Cluster) -> Contained {
+    let created = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    Contained {
+        kind: "node pools",
+        list: az_command(&cluster.config, &["aks", "nodepool", "list"]).with_arguments([
+            "--cluster-name",
+            cluster_name(cluster),
+            "--output",
+            "json",
+        ]),
+        read: ".[].name",
+        created: created.map(|pool| pool.name.value.clone()).collect(),
     }
 }
 
@@ -278,6 +197,10 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
         .with_arguments(["--network-plugin", "azure"])
         .with_arguments(["--network-plugin-mode", "overlay"])
         .with_arguments(["--output", "none"]);
+    if let Some(identity) = &create.identity {
+        command = command.with_arguments(["--assign-identity", identity]);
+    }
+    command = command.with_arguments(address_ranges::flags(create));
     if cluster.isolation_spans().next().is_some() {
         command = command.with_arguments(NETWORK_POLICY_FLAGS);
     }
@@ -304,12 +227,23 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
     command.with_arguments(first_pool_flags(cluster, first))
 }
 
+/// Without --yes, az asks for confirmation. It accepts the identity only together with the first flag.
+fn identity_flags(identity: &str) -> [&str; 4] {
+    [
+        "--enable-managed-identity",
+        "--assign-identity",
+        identity,
+        "--yes",
+    ]
+}
+
 fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let section = section(&cluster.config);
     let field = |kind: &'static FieldKind, desired: Value, span, update: Vec<Command>| Field {
         kind,
         desired,
         update,
+        lookup: None,
         external_entries: None,
         origin: Origin::derived([section.cluster.span, span], DerivationReason::Written),
     };
@@ -329,47 +263,56 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         .with_arguments(["--tags"])
         .with_argument(Argument::ObservedList("all_tags".to_owned()));
 
+    let ranges = address_ranges::ranges(create)
+        .map(|(kind, range)| field(kind, json!(range.value), range.span, Vec::new()));
     let mut fields = vec![
         field(
-            &LOCATION,
+            &kinds::LOCATION,
             json!(section.location.value),
             section.location.span,
             Vec::new(),
         ),
         field(
-            &NETWORK,
+            &kinds::NETWORK,
             json!(["azure", "overlay"]),
             section.cluster.span,
             Vec::new(),
         ),
         field(
-            &PRIVATE_CLUSTER,
+            &kinds::PRIVATE_CLUSTER,
             json!(create.private_cluster.value),
             create.private_cluster.span,
             Vec::new(),
         ),
         field(
-            &VERSION,
+            &kinds::VERSION,
             json!(version.to_string()),
             version.span,
             vec![upgrade],
         ),
         field(
-            &TIER,
+            &kinds::TIER,
             json!([tier(create), support_plan(create)]),
             create.tier.span,
             vec![az(&["aks", "update"]).with_arguments(tier_flags(create))],
         ),
     ];
+    fields.extend(ranges);
+    // Without the key, the identity stays: another one would need the same roles first.
+    if let Some(identity) = &create.identity {
+        let desired = json!(identity.to_ascii_lowercase());
+        let set = update(&identity_flags(identity));
+        fields.push(field(&kinds::IDENTITY, desired, identity.span, set));
+    }
     if let Some(span) = cluster.isolation_spans().next() {
         let set = update(&NETWORK_POLICY_FLAGS);
-        fields.push(field(&POLICIES, json!(true), span, set));
+        fields.push(field(&kinds::POLICIES, json!(true), span, set));
     }
     let identity = create.workload_identity;
     // An OIDC issuer cannot be disabled once enabled; without workload identity it is not required.
     if identity.value {
         let issuer = update(&["--enable-oidc-issuer"]);
-        fields.push(field(&ISSUER, json!(true), identity.span, issuer));
+        fields.push(field(&kinds::ISSUER, json!(true), identity.span, issuer));
     }
     let switch = if identity.value {
         "--enable-workload-identity"
@@ -377,7 +320,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         "--disable-workload-identity"
     };
     fields.push(field(
-        &WORKLOAD_IDENTITY,
+        &kinds::WORKLOAD_IDENTITY,
         json!(identity.value),
         identity.span,
         update(&[switch]),
@@ -390,20 +333,16 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let channel = upgrade_channel(create);
     // Without --yes, az asks for confirmation before it removes the channel.
     let set = update(&["--auto-upgrade-channel", channel, "--yes"]);
-    fields.push(field(
-        &UPGRADES,
-        json!(channel),
-        create.upgrade_channel.span,
-        set,
-    ));
+    let span = create.upgrade_channel.span;
+    fields.push(field(&kinds::UPGRADES, json!(channel), span, set));
     let channel = node_image_channel(create);
     let set = update(&["--node-os-upgrade-channel", channel]);
     let span = create.node_image_channel.span;
-    fields.push(field(&NODE_IMAGES, json!(channel), span, set));
+    fields.push(field(&kinds::NODE_IMAGES, json!(channel), span, set));
     let span = section.cluster.span;
     fields.push(Field {
         external_entries: Some("their_tags"),
-        ..field(&TAGS, Value::Object(tags), span, vec![set_tags])
+        ..field(&kinds::TAGS, Value::Object(tags), span, vec![set_tags])
     });
     fields
 }
@@ -541,6 +480,29 @@ mod tests {
         let create = command_line(&provisioning.resources[1].create[0]);
         assert!(create.contains("--tier premium --k8s-support-plan AKSLongTermSupport"));
         assert!(!create.contains("oidc"));
+    }
+
+    #[test]
+    fn identity_is_assigned_and_compared() {
+        let id = "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/Net/providers/\
+                  Microsoft.ManagedIdentity/userAssignedIdentities/Demo";
+        let with = provision(&with_cluster(
+            &format!("{{create: {{identity: {id}}}}}"),
+            POOL,
+        ));
+        let create = command_line(&with.resources[1].create[0]);
+        assert!(create.contains(&format!(" --assign-identity {id}")));
+        let mut fields = with.resources[1].fields.iter();
+        let field = fields.find(|field| field.kind.name == "identity");
+        let field = field.expect("the field");
+        assert_eq!(field.desired, json!(id.to_ascii_lowercase()));
+        let update = command_line(&field.update[0]);
+        assert!(update.ends_with(&format!(
+            "--enable-managed-identity --assign-identity {id} --yes"
+        )));
+        let without = provision(&with_pools(POOL));
+        let mut fields = without.resources[1].fields.iter();
+        assert!(fields.all(|field| field.kind.name != "identity"));
     }
 
     #[test]

@@ -1,8 +1,11 @@
 //! Azure Kubernetes Service, managed with `az`.
 
+mod address_ranges;
 mod blob;
 mod cluster;
+mod cluster_fields;
 pub mod cpu;
+mod families;
 mod labels;
 pub mod machines;
 mod maintenance;
@@ -145,15 +148,19 @@ impl Catalog for Azure {
     }
 
     fn machine_name(&self, name: &str) -> MachineName {
+        if let Some(gpus) = names::unsupported_gpus(name) {
+            return MachineName::UnsupportedGpus(gpus);
+        }
         if let Some(accelerator) = names::other_accelerator(name) {
             return MachineName::OtherAccelerator(accelerator);
         }
-        match cpu::cpu_machine(name) {
-            Some(cpu) => MachineName::Cpu(cpu),
-            None if !names::is_machine_name(name) => MachineName::Impossible,
-            None if names::has_gpus(name) => MachineName::Gpus,
-            None => MachineName::Plausible,
+        if !names::is_machine_name(name) {
+            return MachineName::Impossible;
         }
+        if names::has_gpus(name) {
+            return MachineName::Gpus;
+        }
+        families::classify(name)
     }
 }
 

@@ -35,7 +35,7 @@ pub fn is_cluster_name(name: &str) -> bool {
             .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_'))
 }
 
-/// The accelerator of a size that has no NVIDIA GPU known to gpuc. Series from Azure's list of sizes.
+/// The accelerator of a size without NVIDIA GPUs. Series from Azure's list of sizes.
 pub fn other_accelerator(name: &str) -> Option<&'static str> {
     let size_name = name.strip_prefix("Standard_")?;
     let numbered = |series: &str| {
@@ -51,11 +51,16 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
         Some("AMD Radeon PRO V620")
     } else if numbered("NP") {
         Some("AMD Alveo U250")
-    } else if numbered("NV") && size_name.ends_with("s_v3") {
-        Some("NVIDIA Tesla M60")
     } else {
         None
     }
+}
+
+/// The NVIDIA GPUs of a size of an old series that the catalog omits.
+pub fn unsupported_gpus(name: &str) -> Option<&'static str> {
+    let size_name = name.strip_prefix("Standard_NV")?;
+    let is_numbered = size_name.starts_with(|c: char| c.is_ascii_digit());
+    (is_numbered && size_name.ends_with("s_v3")).then_some("NVIDIA Tesla M60")
 }
 
 /// Whether a size belongs to family N, the sizes with GPUs.
@@ -116,10 +121,11 @@ mod tests {
         assert!(
             MACHINES
                 .iter()
-                .all(|size| other_accelerator(size.machine.name).is_none())
+                .map(|size| size.machine.name)
+                .all(|name| other_accelerator(name).or(unsupported_gpus(name)).is_none())
         );
         for size in RETIRED {
-            assert_eq!(other_accelerator(size.name), Some(size.gpus));
+            assert_eq!(unsupported_gpus(size.name), Some(size.gpus));
         }
     }
 

@@ -86,6 +86,13 @@ pub(super) static KNOWN_ERRORS: &[KnownError] = &[
         source: FACTS,
     },
     KnownError {
+        pattern: "ServiceCidrOverlapExistingSubnetsCidr",
+        response: ErrorResponse::Explain,
+        message: "the addresses of Services overlap with those of the network: set `serviceCidr` in the file to another range",
+        source: "learn.microsoft.com/troubleshoot/azure/azure-kubernetes/error-codes/servicecidroverlapexistingsubnetscidr-error, \
+                 2026-11-24",
+    },
+    KnownError {
         pattern: "is not allowed in your subscription",
         response: ErrorResponse::Explain,
         message: "the subscription cannot use this size in this region: request access, or set another machine in the file",

@@ -5,10 +5,11 @@
 
 use std::collections::BTreeMap;
 
+use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{
-    Argument, Command, Credentials, Field, IdentityCheck, Mark, Observation, Provisioning,
-    Resource, ResourceKind,
+    Argument, Command, Contained, Credentials, Field, IdentityCheck, Mark, Observation,
+    Provisioning, Resource, ResourceKind, Tool,
 };
 use gpuc_schema::Span;
 use gpuc_schema::config::{Gcp, GcpCreate};
@@ -47,6 +48,32 @@ pub(super) static DEFAULT_POOL_REMOVAL: ResourceKind = ResourceKind {
 /// name.
 const FIRST_POOL_FLAG: &str = "--node-labels=gpuc.dev/first-pool=yes";
 
+/// The oldest release of gcloud whose parser the commands of the scripts are tested with, of June 2025.
+/// Source: `needs_clouds::gcloud` with Google Cloud SDK 528.0.0, 2026-11-22.
+const GCLOUD: Tool = Tool {
+    name: "gcloud",
+    minimum_versions: &["528.0.0"],
+    version_arguments: &["version"],
+    version_prefix: "Google Cloud SDK ",
+};
+
+/// A release with `--add-maintenance-exclusion-until-end-of-support`, which was added between 569.0.0 and
+/// 581.0.0 according to a third party's summary of the release notes, 2026-11-24.
+const GCLOUD_WITH_UNTIL_END_OF_SUPPORT: Tool = Tool {
+    minimum_versions: &["581.0.0"],
+    ..GCLOUD
+};
+
+/// The gcloud that the scripts require.
+fn gcloud(create: Option<&GcpCreate>) -> Tool {
+    let exclusion = create.and_then(|create| create.maintenance_exclusion.as_ref());
+    if exclusion.is_some_and(|exclusion| exclusion.end.is_none()) {
+        GCLOUD_WITH_UNTIL_END_OF_SUPPORT
+    } else {
+        GCLOUD
+    }
+}
+
 /// All resources of a cluster.
 pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     let target = location::cluster_target(&cluster);
@@ -60,7 +87,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     resources.extend(create.map(|_| default_pool_removal(cluster, target)));
     let query = ["gcloud", "projects", "describe", target.project];
     Provisioning {
-        tools: vec!["gcloud", "jq"],
+        tools: vec![gcloud(create), Tool::any_version("jq")],
         identity: vec![IdentityCheck {
             subject: "Google Cloud project",
             is_location: true,
@@ -103,7 +130,10 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
             target.cluster, target.location, target.project
         ),
         observation: observe_cluster(target),
-        create: vec![command],
+        create: std::iter::once(command)
+            .chain(maintenance::add_exclusion(create, target))
+            .collect(),
+        contents: Some(contained_pools(&cluster, target)),
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::recovery(&target.cluster_command("delete")),
@@ -114,6 +144,17 @@ fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Res
             [section(&cluster.config).cluster.span],
             DerivationReason::Written,
         ),
+    }
+}
+
+/// The node pools of a cluster, without the first one, if GKE created it for these scripts.
+fn contained_pools(cluster: &Cluster, target: Target<'_>) -> Contained {
+    let created = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    Contained {
+        kind: "node pools",
+        list: target.list_pools(),
+        read: r#".[] | select(.config.labels["gpuc.dev/first-pool"] != "yes") | .name"#,
+        created: created.map(|pool| pool.name.value.clone()).collect(),
     }
 }
 
@@ -139,6 +180,7 @@ fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>
     settings.push(workload_identity(create, target));
     settings.extend(addons::addon_settings(cluster, target));
     settings.push(maintenance::maintenance_setting(create, target));
+    settings.push(maintenance::exclusion_setting(create, target));
     settings.push(resource_labels(section(&cluster.config), target));
     settings
 }
@@ -271,6 +313,7 @@ fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
         ),
         observation: observe_cluster(target),
         create: vec![delete.clone()],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: Vec::new(),
@@ -279,6 +322,7 @@ fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
             kind: &kinds::DEFAULT_POOL_EXISTS,
             desired: json!(false),
             update: vec![delete],
+            lookup: None,
             external_entries: Some(kinds::OTHER_FIRST_POOL),
             origin: origin.clone(),
         }],

@@ -20,6 +20,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     FILESTORE,
     FUSE,
     MAINTENANCE,
+    MAINTENANCE_EXCLUSION,
     RESOURCE_LABELS,
 ];
 
@@ -159,6 +160,30 @@ pub(super) const OTHER_MAINTENANCE: &str = r#"if $want != null then [] else
               | select(.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T") | not)
               | "\(.recurrence) from \(.window.startTime)"),
             (.dailyMaintenanceWindow // empty | "daily from \(.startTime)")] end"#;
+
+/// The exclusion with the name `gpuc`. Others are not gpuc's. The end of one that lasts until the end of support moves
+/// with each minor version. GKE refuses one that has ended, and need not keep it.
+///
+/// Source: Google Cloud SDK 528.0.0, `lib/googlecloudsdk/command_lib/container/flags.py` (scopes, names), and
+/// `container_v1_messages.py` (`MaintenanceExclusionOptions`; `NO_UPGRADES` is the default), 2026-11-22.
+pub(super) const MAINTENANCE_EXCLUSION: FieldKind = FieldKind {
+    name: "maintenance exclusion",
+    read: r#"def utc: sub("[+]00:00$"; "Z");
+             if $want != null and $want.end != null and ($want.end | fromdate) < now then $want
+             else .maintenancePolicy.window.maintenanceExclusions.gpuc // null
+               | if . then
+                   {scope: (.maintenanceExclusionOptions.scope // "NO_UPGRADES" | ascii_downcase)}
+                   + if .maintenanceExclusionOptions.endTimeBehavior == "UNTIL_END_OF_SUPPORT" then {}
+                     else {start: (.startTime | utc), end: (.endTime | utc)} end
+                 else null end
+             end"#,
+    create_flag: None,
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+/// The jq program that outputs the name of gpuc's exclusion if it exists.
+pub(super) const EXCLUSION_NAME: &str = r#"if .maintenancePolicy.window.maintenanceExclusions | has("gpuc")? // false then "gpuc" else null end"#;
 
 pub(super) const RESOURCE_LABELS: FieldKind = FieldKind {
     name: "resource labels",

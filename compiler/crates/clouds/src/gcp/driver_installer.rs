@@ -13,6 +13,7 @@ use gpuc_model::plan::Object;
 use gpuc_model::{POOL_LABEL, Pool};
 use gpuc_schema::config::{DriverOwner, OsFamily};
 use gpuc_syntax::node::Origin;
+use gpuc_syntax::shell::quote;
 use k8s_openapi::api::apps::v1::{DaemonSet, DaemonSetSpec};
 use k8s_openapi::api::core::v1::{
     Affinity, Container, EnvVar, HostPathVolumeSource, NodeAffinity, NodeSelector,
@@ -225,18 +226,10 @@ fn install_container(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Containe
     if !is_ubuntu {
         environment.push(env_var("ROOT_MOUNT_DIR", ROOT_MOUNT.container_path));
     }
-    let mut command = None;
-    match version {
-        Some(version) if is_ubuntu => {
-            environment.push(env_var("NVIDIA_DRIVER_VERSION", version));
-        }
-        Some(version) => {
-            let install = ["/cos-gpu-installer", "install"].map(str::to_owned);
-            let version = format!("--version={version}");
-            command = Some(install.into_iter().chain([version]).collect());
-        }
-        None => {}
+    if let Some(version) = version.filter(|_| is_ubuntu) {
+        environment.push(env_var("NVIDIA_DRIVER_VERSION", version));
     }
+    let command = (!is_ubuntu).then(|| install_command(version));
     let (image, pull) = match &pool.driver_image {
         Some(image) => (image.as_str(), "IfNotPresent"),
         None if is_ubuntu => ("gke-nvidia-installer:fixed", "Never"),
@@ -256,6 +249,37 @@ fn install_container(pool: &Pool, is_ubuntu: bool, mounts: &[Mount]) -> Containe
         volume_mounts: Some(mounts.iter().map(Mount::volume_mount).collect()),
         ..Container::default()
     }
+}
+
+/// The command that installs the driver on Container-Optimized OS, unless it is loaded. The installer cannot replace a
+/// loaded driver: the pod runs again when the DaemonSet changes or the pod is evicted, while other pods use the GPUs.
+///
+/// Sources: GoogleCloudPlatform/container-engine-accelerators#390 (Google's manifest skips a loaded driver);
+/// NVIDIA/aicr#2360, 2026-08-24 (it must not pass another version off as the requested one; the permissions).
+fn install_command(version: Option<&str>) -> Vec<String> {
+    let (wanted, flag) = match version {
+        Some("latest") => ("", " --version=latest".to_owned()),
+        Some(version) => (version, format!(" --version={}", quote(version))),
+        None => ("", String::new()),
+    };
+    let script = format!(
+        r#"set -eu
+wanted={wanted}
+if [ -e /sys/module/nvidia ] && [ -e {DRIVER_IN_CONTAINER}/bin/nvidia-smi ]; then
+  loaded=$(cat /sys/module/nvidia/version)
+  if [ -n "$wanted" ] && [ "$loaded" != "$wanted" ]; then
+    echo "driver $loaded is loaded, and cannot be replaced by $wanted: recreate this node" >&2
+    exit 1
+  fi
+  echo "driver $loaded is loaded already"
+  exit 0
+fi
+/cos-gpu-installer install{flag}
+chmod 755 {DRIVER_IN_CONTAINER}
+"#,
+        wanted = quote(wanted),
+    );
+    vec!["bash".to_owned(), "-c".to_owned(), script]
 }
 
 fn pause_container() -> Container {
@@ -305,6 +329,9 @@ fn affinity(pool: &Pool) -> Affinity {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::process::Command;
+
     use serde_json::{Value, json};
 
     use super::super::testing::{cluster, resolved};
@@ -347,7 +374,11 @@ mod tests {
             "cos-nvidia-installer:fixed"
         );
         assert_eq!(cos["initContainers"][0]["imagePullPolicy"], "Never");
-        assert_eq!(cos["initContainers"][0].get("command"), None);
+        let command = script_of(&cos["initContainers"][0]);
+        assert!(
+            command.contains("\n/cos-gpu-installer install\n"),
+            "{command}"
+        );
         assert_eq!(
             cos["tolerations"],
             json!([
@@ -374,12 +405,77 @@ mod tests {
             "stack": {"driverVersion": "latest", "driverImage": "registry.example.com/installer:1"},
         })]);
         let installer = &objects[1]["spec"]["template"]["spec"]["initContainers"][0];
-        assert_eq!(
-            installer["command"],
-            json!(["/cos-gpu-installer", "install", "--version=latest"])
+        let command = script_of(installer);
+        assert!(
+            command.contains("\n/cos-gpu-installer install --version=latest\n"),
+            "{command}"
         );
         assert_eq!(installer["image"], "registry.example.com/installer:1");
         assert_eq!(installer["imagePullPolicy"], "IfNotPresent");
+    }
+
+    /// The shell script in the command of a container.
+    fn script_of(container: &Value) -> String {
+        let command = serde_json::from_value(container["command"].clone()).expect("words");
+        script_in(command)
+    }
+
+    fn script_in(command: Vec<String>) -> String {
+        let [shell, flag, script] = <[String; 3]>::try_from(command).expect("three words");
+        assert_eq!((shell.as_str(), flag.as_str()), ("bash", "-c"));
+        script
+    }
+
+    /// Runs the script on a fake node with these files. Returns whether it succeeds, the arguments of the installer if
+    /// it ran, and the output.
+    fn run_installer(
+        version: Option<&str>,
+        files: &[(&str, &str)],
+    ) -> (bool, Option<String>, String) {
+        let node = tempfile::TempDir::new().expect("a folder");
+        let path = |name: &str| node.path().join(name);
+        fs::create_dir_all(path("driver/bin")).expect("a folder");
+        fs::create_dir_all(path("modules")).expect("a folder");
+        let installer = "echo \"$@\" > ${0%/*}/arguments\n";
+        for (name, text) in files.iter().chain([&("installer", installer)]) {
+            let path = path(name);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let script = script_in(install_command(version))
+            .replace("/cos-gpu-installer", "sh /installer")
+            .replace("/sys/module/", &format!("{}/", path("modules").display()))
+            .replace(DRIVER_IN_CONTAINER, &path("driver").display().to_string())
+            .replace("/installer", &path("installer").display().to_string());
+        let output = Command::new("bash").args(["-c", &script]).output();
+        let output = output.expect("bash");
+        let text = [output.stdout, output.stderr].concat();
+        (
+            output.status.success(),
+            fs::read_to_string(path("arguments")).ok(),
+            String::from_utf8(text).expect("text"),
+        )
+    }
+
+    #[test]
+    fn loaded_driver_is_not_installed_again() {
+        let version = Some("580.95.05");
+        let module = ("modules/nvidia/version", "580.95.05\n");
+        let loaded = [module, ("driver/bin/nvidia-smi", "")];
+        let installed = |arguments: &str| (true, Some(format!("{arguments}\n")), String::new());
+        assert_eq!(run_installer(None, &[]), installed("install"));
+        let with_version = installed("install --version=580.95.05");
+        assert_eq!(run_installer(version, &[]), with_version);
+        // The installation was interrupted.
+        assert_eq!(run_installer(version, &[module]), with_version);
+        for wanted in [None, Some("latest"), version] {
+            let (succeeds, arguments, output) = run_installer(wanted, &loaded);
+            assert!(succeeds && arguments.is_none(), "{wanted:?}: {output}");
+            assert_eq!(output, "driver 580.95.05 is loaded already\n");
+        }
+        let (succeeds, arguments, output) = run_installer(Some("580.105.08"), &loaded);
+        assert!(!succeeds && arguments.is_none(), "{output}");
+        assert!(output.contains("cannot be replaced by 580.105.08: recreate this node"));
     }
 
     #[test]

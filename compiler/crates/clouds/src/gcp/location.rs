@@ -61,6 +61,13 @@ impl Target<'_> {
         self.with_location(command.with_arguments([format!("--cluster={}", self.cluster)]))
     }
 
+    /// The command that lists the pools of the cluster, as JSON.
+    pub(super) fn list_pools(&self) -> Command {
+        let command = Command::new(["gcloud", "container", "node-pools", "list"]);
+        self.with_location(command.with_arguments([format!("--cluster={}", self.cluster)]))
+            .with_arguments(["--format=json"])
+    }
+
     /// Without `--quiet`, a command that asks for confirmation fails if there is no terminal.
     fn with_location(&self, command: Command) -> Command {
         command.with_arguments([

@@ -1,7 +1,8 @@
 //! Maintenance windows of a cluster.
 
+use gpuc_model::plan::{Argument, Command};
 use gpuc_schema::Span;
-use gpuc_schema::config::{GcpCreate, Maintenance, Weekday};
+use gpuc_schema::config::{ExclusionScope, GcpCreate, Maintenance, MaintenanceExclusion, Weekday};
 use serde_json::{Value, json};
 
 use super::cluster_fields as kinds;
@@ -30,6 +31,71 @@ pub(super) fn maintenance_setting(create: &GcpCreate, target: Target<'_>) -> Set
     Setting::new(&kinds::MAINTENANCE, desired, maintenance.span)
         .with_flags(flags.clone())
         .with_update(target.cluster_command("update").with_arguments(flags))
+}
+
+/// The exclusion of automatic upgrades, or its removal. GKE has no flag for it at creation.
+pub(super) fn exclusion_setting(create: &GcpCreate, target: Target<'_>) -> Setting {
+    let update = || target.cluster_command("update");
+    // The flag refuses an exclusion whose name exists.
+    let remove = update()
+        .with_arguments(["--remove-maintenance-exclusion"])
+        .with_argument(Argument::ObservedOptional(kinds::EXCLUSION_NAME.to_owned()));
+    let Some(exclusion) = &create.maintenance_exclusion else {
+        return Setting::new(&kinds::MAINTENANCE_EXCLUSION, Value::Null, Span::NONE)
+            .with_update(remove);
+    };
+    let desired = exclusion_value(exclusion);
+    Setting::new(&kinds::MAINTENANCE_EXCLUSION, desired, exclusion.span)
+        .with_update(remove)
+        .with_update(update().with_arguments(exclusion_flags(exclusion)))
+}
+
+/// The command that adds the exclusion after the cluster was created.
+pub(super) fn add_exclusion(create: &GcpCreate, target: Target<'_>) -> Option<Command> {
+    let exclusion = create.maintenance_exclusion.as_ref()?;
+    let update = target.cluster_command("update");
+    Some(update.with_arguments(exclusion_flags(exclusion)))
+}
+
+fn exclusion_flags(exclusion: &MaintenanceExclusion) -> Vec<String> {
+    let mut flags = vec![
+        "--add-maintenance-exclusion-name=gpuc".to_owned(),
+        format!(
+            "--add-maintenance-exclusion-scope={}",
+            scope_name(exclusion)
+        ),
+    ];
+    match period(exclusion) {
+        Some((start, end)) => flags.extend([
+            format!("--add-maintenance-exclusion-start={start}"),
+            format!("--add-maintenance-exclusion-end={end}"),
+        ]),
+        None => flags.push("--add-maintenance-exclusion-until-end-of-support".to_owned()),
+    }
+    flags
+}
+
+fn exclusion_value(exclusion: &MaintenanceExclusion) -> Value {
+    let scope = scope_name(exclusion);
+    match period(exclusion) {
+        Some((start, end)) => json!({"scope": scope, "start": start, "end": end}),
+        None => json!({"scope": scope}),
+    }
+}
+
+/// The start and the end, if the exclusion has them.
+fn period(exclusion: &MaintenanceExclusion) -> Option<(String, String)> {
+    let (start, end) = exclusion.start.as_ref().zip(exclusion.end.as_ref())?;
+    Some((format!("{start}T00:00:00Z"), format!("{end}T00:00:00Z")))
+}
+
+/// The scope in the words of gcloud.
+fn scope_name(exclusion: &MaintenanceExclusion) -> &'static str {
+    match exclusion.scope.value {
+        ExclusionScope::NoUpgrades => "no_upgrades",
+        ExclusionScope::NoMinorUpgrades => "no_minor_upgrades",
+        ExclusionScope::NoMinorOrNodeUpgrades => "no_minor_or_node_upgrades",
+    }
 }
 
 /// A window in the format of GKE: its first occurrence and its recurrence.

@@ -8,6 +8,7 @@ mod cluster;
 mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
+mod families;
 mod gpudirect;
 mod labels;
 mod local_ssds;
@@ -161,11 +162,10 @@ impl Catalog for Gke {
         if !names::is_machine_name(name) {
             return MachineName::Impossible;
         }
-        match cpu::cpu_machine(name) {
-            Some(cpu) => MachineName::Cpu(cpu),
-            None if names::has_gpus(name) => MachineName::Gpus,
-            None => MachineName::Plausible,
+        if names::has_gpus(name) {
+            return MachineName::Gpus;
         }
+        families::classify(name)
     }
 
     fn attach(

@@ -39,3 +39,32 @@ pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
         memory: memory + EVICTION,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{cluster, resolved};
+    use super::*;
+
+    fn reserved(machine: &str, memory: u64) -> Reserved {
+        let pool = serde_json::json!({"name": "a", "machine": machine, "nodes": {"count": 1}});
+        let (cluster, _) = resolved(cluster(&[pool]));
+        let pool = cluster.pools.last().expect("the pool");
+        reserved_resources(pool, NodeSize { cpu: 2000, memory })
+    }
+
+    /// The sums of the bands, and the eviction threshold.
+    #[test]
+    fn memory_is_reserved_by_bands() {
+        for (memory, expected) in [
+            (GIB - 1, 255 * MIB),
+            (GIB, GIB / 4),
+            (4 * GIB, GIB),
+            (8 * GIB, GIB + 4 * GIB / 5),
+        ] {
+            let actual = reserved("e2-medium", memory).memory;
+            assert_eq!(actual, expected + EVICTION, "{memory}");
+        }
+        assert_eq!(reserved("e2-medium", GIB).cpu, 1060);
+        assert_eq!(reserved("e2-standard-2", GIB).cpu, 70);
+    }
+}

@@ -28,6 +28,7 @@ impl Setting {
                 kind,
                 desired,
                 update: Vec::new(),
+                lookup: None,
                 external_entries: None,
                 origin: Origin::derived([span], because),
             },

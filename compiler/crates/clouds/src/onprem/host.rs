@@ -17,6 +17,12 @@ const SCRIPT_BODY: &str = include_str!("host.sh");
 /// Source: docs.nvidia.com/datacenter/tesla/drivers, 2026-11: R580 is supported until 2028-08.
 const DEFAULT_BRANCH: u16 = 580;
 
+/// The oldest version of the NVIDIA Container Toolkit that the script accepts, and the vulnerability that it fixes.
+///
+/// Source: NVIDIA's security bulletin of June 2026, <https://nvidia.custhelp.com/app/answers/detail/a_id/5850>, as
+/// quoted by projects that follow NVIDIA's CSAF feed, 2026-11-24.
+const MIN_TOOLKIT: (&str, &str) = ("1.19.1", "CVE-2026-24260");
+
 /// The script for a pool whose driver is installed by the package manager of the hosts.
 pub(super) fn script_file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
     let gpus = pool.gpus.expect_resolved().as_ref()?;
@@ -81,6 +87,8 @@ fn script_variables(
         ("kubernetes", quote(distribution_name(kubernetes))),
         ("driver_version", quote(&version)),
         ("kernel_modules", quote(model.kernel_modules())),
+        ("min_toolkit", quote(MIN_TOOLKIT.0)),
+        ("toolkit_fix", quote(MIN_TOOLKIT.1)),
         ("nvlink_subnet", quote(yes_no(needs_nvlink_subnet(gpus)))),
         ("gpus_per_node", quote(&gpus.per_node.to_string())),
         ("gpu_products", shell_array(model.products.iter().copied())),

@@ -479,7 +479,7 @@ has_nvswitch() {
 install_toolkit() {
   local keyring=/usr/share/keyrings/nvidia-container-toolkit-keyring.gpg
   local repository=/etc/yum.repos.d/nvidia-container-toolkit.repo
-  if is_installed nvidia-container-toolkit; then
+  if toolkit_is_right; then
     return 0
   fi
   if [ "$packages" = rpm ]; then
@@ -501,7 +501,25 @@ install_toolkit() {
       "deb [signed-by=$keyring] $toolkit/stable/deb/"'$(ARCH) /'
     refreshed=no
   fi
-  install_packages nvidia-container-toolkit
+  # Both package managers also upgrade a package. Running containers are not affected.
+  if [ "$packages" = rpm ]; then
+    install_packages --refresh nvidia-container-toolkit
+  else
+    install_packages nvidia-container-toolkit
+  fi
+  if [ "$dry_run" = no ] && ! toolkit_is_right; then
+    stop "nvidia-container-toolkit is at version $(version_of nvidia-container-toolkit) after the installation; $min_toolkit or later fixes $toolkit_fix; check the package sources of this host"
+  fi
+}
+
+toolkit_is_right() {
+  local version
+  version=$(version_of nvidia-container-toolkit)
+  [ -n "$version" ] && is_at_least "$version" "$min_toolkit"
+}
+
+is_at_least() {
+  [ "$(printf '%s\n' "$1" "$2" | sort -V | sed -n 1p)" = "$2" ]
 }
 
 # containerd.
@@ -509,13 +527,17 @@ install_toolkit() {
 # Pods select the runtime `nvidia` by its RuntimeClass. It is never the default runtime: as the default, it would expose
 # all GPUs to containers that request none.
 configure_containerd() {
-  local command=(nvidia-ctk runtime configure --runtime=containerd --cdi.enabled)
+  local command=(nvidia-ctk runtime configure --runtime=containerd) configuration
   command -v containerd >/dev/null || stop "containerd is not installed"
-  if ! containerd_knows_runtime; then
+  if ! containerd_is_right; then
     # The marker file persists if the run is interrupted between the change and the restart.
     change install -D -m 0644 /dev/null "$containerd_is_stale"
+    configuration=$(containerd_configuration) || configuration=
+    if ! cdi_is_enabled "$configuration"; then
+      command+=(--cdi.enabled)
+    fi
     change "${command[@]}"
-    if [ "$dry_run" = no ] && ! containerd_knows_runtime; then
+    if [ "$dry_run" = no ] && ! containerd_is_right; then
       stop "containerd does not read the configuration that nvidia-ctk wrote; check the imports of /etc/containerd/config.toml"
     fi
     if [ "$dry_run" = yes ]; then
@@ -529,12 +551,35 @@ configure_containerd() {
   fi
 }
 
-# Checks the effective configuration of containerd, including imported files.
-containerd_knows_runtime() {
+# The effective configuration of containerd, including imported files.
+containerd_configuration() {
+  containerd config dump 2>/dev/null
+}
+
+# Whether containerd has the runtime `nvidia` and injects CDI devices.
+containerd_is_right() {
   local configuration
-  configuration=$(containerd config dump 2>/dev/null) || return 1
+  configuration=$(containerd_configuration) || return 1
   grep -Eq "BinaryName = [\"'][^\"']*nvidia-container-runtime[\"']" <<<"$configuration" &&
-    grep -Eq 'enable_cdi = true' <<<"$configuration"
+    cdi_is_enabled "$configuration"
+}
+
+# The option `enable_cdi` of the CRI plugin decides. Without it, containerd's default applies: CDI is disabled in 1.x, and
+# enabled since 2.0, where the option is deprecated.
+cdi_is_enabled() {
+  local setting version
+  setting=$(awk '
+    /^[[:space:]]*\[/ { is_cri = /io\.containerd\.(grpc\.v1\.cri|cri\.v1\.runtime).\][[:space:]]*$/ }
+    is_cri && /^[[:space:]]*enable_cdi[[:space:]]*=/ { print $NF }
+  ' <<<"$1")
+  case $setting in
+    true) return 0 ;;
+    false) return 1 ;;
+  esac
+  # The third word is the version, with or without a `v`.
+  version=$(containerd --version 2>/dev/null | awk '{ print $3 }') || return 1
+  version=${version#v}
+  [[ $version =~ ^[0-9]+\. ]] && is_at_least "$version" 2
 }
 
 # K3s and RKE2 detect the NVIDIA runtime at each start, and generate containerd's configuration themselves.
@@ -558,7 +603,7 @@ restart_for_runtime() {
 # Verification.
 
 verify() {
-  local names name wrong=no count
+  local names name wrong=no count version
   names=$(nvidia-smi --query-gpu=name --format=csv,noheader) || stop "nvidia-smi failed: $names"
   count=$(grep -c . <<<"$names" || true)
   [ "$count" = "$gpus_per_node" ] ||
@@ -572,8 +617,11 @@ verify() {
     fi
     warn "this host has a GPU \`$wrong\`, but pool $pool should have ${gpu_products[*]}"
   fi
-  nvidia-ctk --version >/dev/null || stop "nvidia-ctk --version failed"
-  echo "Ready: number of GPUs: $count, driver $(cat /sys/module/nvidia/version), $(nvidia-ctk --version | sed -n 1p)"
+  version=$(nvidia-ctk --version) || stop "nvidia-ctk --version failed"
+  version=$(sed -n 's/.* version //p' <<<"$version")
+  is_at_least "$version" "$min_toolkit" ||
+    stop "nvidia-ctk is at version $version; $min_toolkit or later fixes $toolkit_fix; remove the copy that is not from a package: $(command -v nvidia-ctk)"
+  echo "Ready: number of GPUs: $count, driver $(cat /sys/module/nvidia/version), container toolkit $version"
 }
 
 # Whether the driver's name for a GPU is one of the pool's products, in the spelling of the node label.

@@ -20,7 +20,7 @@ use gpuc_model::cloud::{
     ARCHITECTURE, Catalog, Cloud, CloudFacts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
     NodeRepair, OPERATING_SYSTEM, Provision, SupportFacts,
 };
-use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind};
+use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind, Tool};
 use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
 
 /// The user's own hosts.
@@ -142,7 +142,7 @@ impl Provision for OnPrem {
         let context = &section.context.value;
         let pools = || cluster.pools.iter();
         Provisioning {
-            tools: vec!["kubectl", "jq"],
+            tools: ["kubectl", "jq"].map(Tool::any_version).into(),
             identity: vec![IdentityCheck {
                 subject: "kubeconfig context",
                 is_location: true,

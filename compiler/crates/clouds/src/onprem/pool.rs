@@ -82,6 +82,7 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
             absent_pattern: r"\(NotFound\)",
         },
         create: Vec::new(),
+        contents: None,
         manual_delete: untaint
             .into_iter()
             .chain([
@@ -104,6 +105,7 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
                 kind: &NODE.fields[0],
                 desired: labels_json(pool),
                 update: vec![patch("merge", LABELS_PATCH)],
+                lookup: None,
                 external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
@@ -122,6 +124,7 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
                         taint_keys_with_effect(pool).collect::<Vec<_>>().join(",")
                     )),
                 ],
+                lookup: None,
                 external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],

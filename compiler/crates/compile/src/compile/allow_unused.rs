@@ -12,7 +12,7 @@ pub(super) static CODE: Code = Code {
     name: "allow-unused",
     severity: Severity::Warning,
     summary: "`allow` names a warning that does not occur",
-    checks: "Whether each entry of `allow` suppresses a warning of this file.",
+    checks: "Whether each entry of `allow` suppresses a finding of this file.",
     reason: "An entry that is no longer needed hides the next warning with this name.",
     remedy: "Remove the entry.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -49,15 +49,16 @@ pub(super) fn allow_unused(
     for (word, used) in config.allow.iter().zip(used) {
         let is_named = |code: &&&Code| code.is_called(&word.value);
         let code = codes.iter().find(is_named);
-        let is_warning = code.is_some_and(|code| code.severity == Severity::Warning);
+        let can_be_allowed = code.is_some_and(|code| code.can_be_allowed());
         // Warnings about manifests occur only in a run that reads manifests.
         let concerns_manifests = code.is_some_and(|code| code.id.starts_with("GPUC4"));
         // Whether these occur depends on the day.
         let concerns_dates = code.is_some_and(|code| DATED.contains(&code.name));
-        if *used || !is_warning || concerns_manifests || concerns_dates {
+        if *used || !can_be_allowed || concerns_manifests || concerns_dates {
             continue;
         }
-        let message = format!("the warning `{word}` does not occur in this file");
+        let kind = code.map_or("warning", |code| code.severity.as_str());
+        let message = format!("the {kind} `{word}` does not occur in this file");
         report
             .diagnostic(&CODE, word.span, message)
             .help("remove the entry from `allow`")

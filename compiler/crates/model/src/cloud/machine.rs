@@ -112,14 +112,18 @@ pub enum Status {
 }
 
 /// The classification of a machine type by its name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachineName {
     /// A machine type without GPUs, of this size.
     Cpu(CpuMachine),
     /// A machine type with an unsupported accelerator: its name.
     OtherAccelerator(&'static str),
+    /// A machine type of an old family with NVIDIA GPUs, which the catalog omits: the name of the GPUs.
+    UnsupportedGpus(&'static str),
     /// The name of a machine type with GPUs that the catalog does not contain.
     Gpus,
+    /// Probably a typo of one of these names of machine types without GPUs.
+    Mistyped(Vec<String>),
     /// A name with the format of a machine type.
     Plausible,
     /// A name that is not valid for a machine type of this cloud.

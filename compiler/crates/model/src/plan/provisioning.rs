@@ -6,7 +6,7 @@ use gpuc_syntax::node::{Node, Origin};
 #[derive(Clone, Debug)]
 pub struct Provisioning {
     /// Programs that the scripts require.
-    pub tools: Vec<&'static str>,
+    pub tools: Vec<Tool>,
     /// Checks that must pass before a script does anything else.
     pub identity: Vec<IdentityCheck>,
     /// Errors of the cloud's tools that the scripts recognize.
@@ -25,6 +25,32 @@ impl Provisioning {
     /// Whether a script creates a resource. Otherwise, the scripts only label and taint the nodes of hosts that exist.
     pub fn creates_resources(&self) -> bool {
         (self.resources.iter()).any(|resource| !resource.create.is_empty())
+    }
+}
+
+/// A program that the scripts require.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tool {
+    /// The name of the program.
+    pub name: &'static str,
+    /// The oldest release that has every flag of the scripts, for each major version, in ascending order. Empty if any
+    /// release will do.
+    pub minimum_versions: &'static [&'static str],
+    /// The arguments with which the program prints its version on the first line.
+    pub version_arguments: &'static [&'static str],
+    /// The text before the version on that line.
+    pub version_prefix: &'static str,
+}
+
+impl Tool {
+    /// The program, in any version.
+    pub const fn any_version(name: &'static str) -> Self {
+        Self {
+            name,
+            minimum_versions: &[],
+            version_arguments: &[],
+            version_prefix: "",
+        }
     }
 }
 
@@ -289,6 +315,8 @@ pub struct Resource {
     pub fields: Vec<Field>,
     /// The commands that delete it.
     pub delete: Vec<Command>,
+    /// What its deletion deletes as well, and others may have created.
+    pub contents: Option<Contained>,
     /// The commands with which users delete it, if they differ from `delete` or `delete` has words that only a script
     /// knows.
     pub manual_delete: Vec<Command>,
@@ -317,6 +345,20 @@ pub struct CreatedWith {
     pub follow_up: Vec<Command>,
 }
 
+/// The pools of a cluster, which its deletion deletes as well. `teardown.sh` stops before it changes anything if there
+/// are others than the scripts create.
+#[derive(Clone, Debug)]
+pub struct Contained {
+    /// Their kind, for messages: `node groups`.
+    pub kind: &'static str,
+    /// The command that lists them, as JSON on standard output.
+    pub list: Command,
+    /// The jq program that outputs their names.
+    pub read: &'static str,
+    /// The names of those that the scripts create.
+    pub created: Vec<String>,
+}
+
 /// How to read a resource.
 #[derive(Clone, Debug)]
 pub struct Observation {
@@ -327,13 +369,26 @@ pub struct Observation {
     pub absent_pattern: &'static str,
 }
 
-/// The desired value of a field.
+/// How the scripts read a desired value that the cloud chooses, such as the default version of an add-on. In the jq
+/// programs of the field, `$want` is this value, and `null` if the cloud has none.
+#[derive(Clone, Debug)]
+pub struct Lookup {
+    /// The command that prints the value, as part of JSON.
+    pub command: Command,
+    /// The jq program that reads the value from that JSON.
+    pub read: String,
+}
+
+/// The desired value of a field. A resource has at most one field with a lookup.
 #[derive(Clone, Debug)]
 pub struct Field {
     /// The field.
     pub kind: &'static FieldKind,
-    /// The value, in the format of the output of its `read` program.
+    /// The value, in the format of the output of its `read` program. With a lookup, a description of the value, such as
+    /// `default for Kubernetes 1.36`.
     pub desired: serde_json::Value,
+    /// How the scripts read the value, if the cloud chooses it.
+    pub lookup: Option<Lookup>,
     /// The commands that update it; empty if it is immutable.
     pub update: Vec<Command>,
     /// For a set with externally managed entries: the jq program that lists their names. The script keeps and reports

@@ -69,6 +69,13 @@ fn find_machine(
                 .help("gpuc supports only NVIDIA GPUs: run `gpuc catalog machines` to list machines with them")
                 .emit())
         }
+        MachineName::UnsupportedGpus(gpus) => {
+            let message = format!("gpuc has no data about `{name}`, which has {gpus} GPUs");
+            Err(report
+                .diagnostic(&codes::GPU_MACHINE_UNKNOWN, name.span, message)
+                .help(listed_help(cloud))
+                .emit())
+        }
         MachineName::Gpus => {
             let message = format!("unknown GPU machine type `{name}`");
             let builder = report.diagnostic(&codes::GPU_MACHINE_UNKNOWN, name.span, message);
@@ -77,10 +84,15 @@ fn find_machine(
                 Some(closest) => builder
                     .help(format!("did you mean `{closest}`? {list}"))
                     .replace(name.span, closest),
-                None => builder.help(format!("{list}; a newer machine requires a newer gpuc")),
+                None => builder.help(format!(
+                    "{}; a newer machine requires a newer gpuc",
+                    listed_help(cloud)
+                )),
             }
             .emit())
         }
+        // A rule reports it as an error that can be allowed.
+        MachineName::Mistyped(_) => Ok(MachineType::Cpu(None)),
         MachineName::Plausible => {
             let message = format!("unknown machine type `{name}`");
             let builder = report.diagnostic(&codes::MACHINE_UNKNOWN, name.span, message);
@@ -90,7 +102,10 @@ fn find_machine(
                         "did you mean `{closest}`? otherwise gpuc treats it as a machine without GPUs"
                     ))
                     .replace(name.span, closest),
-                None => builder.help("correct the name: gpuc treats it as a machine without GPUs"),
+                None => builder.help(format!(
+                    "correct the name; if `{name}` exists and has no GPUs, add `allow: [{}]`",
+                    codes::MACHINE_UNKNOWN.name
+                )),
             };
             builder.emit();
             Ok(MachineType::Cpu(None))
@@ -101,6 +116,15 @@ fn find_machine(
             if let Some(closest) = closest() {
                 let builder = builder.help(format!("did you mean `{closest}`?"));
                 return Err(builder.replace(name.span, closest).emit());
+            }
+            let sizes = sizes_of_family(cloud, name);
+            if !sizes.is_empty() {
+                let help = format!("add a size: {}", phrases::quoted_list(&sizes, 4));
+                let builder = builder.help(help);
+                return Err(match sizes.as_slice() {
+                    [only] => builder.replace(name.span, *only).emit(),
+                    _ => builder.emit(),
+                });
             }
             let list = format!(
                 "`gpuc catalog machines {}` lists those with GPUs",
@@ -113,6 +137,32 @@ fn find_machine(
             Err(builder.emit())
         }
     }
+}
+
+/// The machine types in the catalog whose names begin with the name of a family.
+fn sizes_of_family(cloud: &dyn Cloud, family: &str) -> Vec<&'static str> {
+    let names = cloud.machines().into_iter().map(|machine| machine.name);
+    let is_size = |name: &&str| {
+        name.strip_prefix(family)
+            .is_some_and(|rest| rest.starts_with(['.', '-']))
+    };
+    names.filter(is_size).collect()
+}
+
+/// A help that names the list of machine types with GPUs, and one of them.
+fn listed_help(cloud: &dyn Cloud) -> String {
+    let current = cloud
+        .machines()
+        .into_iter()
+        .filter(|machine| machine.gpus.fraction.is_none() && machine.status == Status::Current);
+    let smallest = current.min_by_key(|machine| (machine.vcpus, machine.memory_mib, machine.name));
+    let example = smallest.map_or(String::new(), |machine| {
+        format!(", such as `{}`", machine.name)
+    });
+    format!(
+        "write a machine type that `gpuc catalog machines {}` lists{example}",
+        cloud.facts().key
+    )
 }
 
 /// The cloud that has a machine type with this name.

@@ -213,3 +213,42 @@ fn min_pods(task: Task<'_>) -> u32 {
         task => task.max_pods(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gpuc_schema::Spanned;
+
+    use super::super::demand::{Claim, Request};
+    use super::*;
+
+    #[test]
+    fn requests_and_claims_of_one_name_are_added() {
+        let name = |name: &str| Spanned::without_span(name.to_owned());
+        let request = |resource: &str, count| Request {
+            resource: name(resource),
+            count,
+            container_max: count,
+            span: Span::NONE,
+        };
+        let claim = |class: &str, count| Claim {
+            class: name(class),
+            count,
+            span: Span::NONE,
+        };
+        let group = PodGroup {
+            pods: 1,
+            pod_sets: vec![1],
+            demand: Demand {
+                resources: vec![request("a", 1), request("b", 2)],
+                claims: vec![claim("a", 4), claim("c", 8)],
+                ..Demand::default()
+            },
+        };
+        for (device, expected) in [("a", 5), ("b", 2), ("c", 8), ("d", 0)] {
+            let resource = QuotaResource::Device(device.to_owned());
+            assert_eq!(group.per_pod(&resource), expected, "{device}");
+        }
+        assert_eq!(group.per_pod(&QuotaResource::Cpu), 0);
+        assert_eq!(group.per_pod(&QuotaResource::Pods), 1);
+    }
+}

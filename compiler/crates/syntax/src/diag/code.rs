@@ -2,6 +2,7 @@
 
 use super::former_names::FORMER_NAMES;
 use super::phrases;
+use super::table_gaps::TABLE_GAPS;
 
 /// A diagnostic code: an ID, a name, and an explanation. The examples are tests: `bad` causes exactly this code, and
 /// `good`, which is `bad` with the help applied, causes none.
@@ -73,6 +74,16 @@ impl Code {
             _ => "Former names",
         };
         Some(format!("{title}: {}.", names.join(", ")))
+    }
+
+    /// Whether the finding is about a name that may be newer than gpuc's tables, from [`TABLE_GAPS`].
+    pub fn is_table_gap(&self) -> bool {
+        TABLE_GAPS.iter().any(|(id, _)| *id == self.id)
+    }
+
+    /// Whether `allow` accepts this code: warnings, and errors about names that may be newer than gpuc's tables.
+    pub fn can_be_allowed(&self) -> bool {
+        self.severity == Severity::Warning || self.is_table_gap()
     }
 
     /// Whether a word is the id, the name or a former name of this code.

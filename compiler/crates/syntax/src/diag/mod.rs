@@ -6,11 +6,13 @@ mod levels;
 pub mod phrases;
 pub mod render;
 mod report;
+mod table_gaps;
 
 pub use code::{Code, Correction, MANIFEST_SEPARATOR, Severity, closest_name, split_example};
 pub use former_names::FORMER_NAMES;
-pub use levels::{Levels, apply_levels};
+pub use levels::{Levels, accept_allowed, apply_levels};
 pub use report::{DiagnosticBuilder, Report, Reported};
+pub use table_gaps::TABLE_GAPS;
 
 use crate::source::Span;
 

@@ -35,6 +35,48 @@ pub fn closest_match<'c>(
     }
 }
 
+/// The candidates that become a word by one typing mistake, sorted: a missing, additional, wrong or swapped character.
+/// If some have the swapped characters in the right order, or one character that the word repeats, only those. In a
+/// word of fewer than three characters, any other edit is as likely another word.
+pub fn one_edit_away<'c>(
+    word: &str,
+    candidates: impl IntoIterator<Item = &'c str>,
+) -> Vec<&'c str> {
+    if word.len() > MAX_WORD_LENGTH {
+        return Vec::new();
+    }
+    let is_one_edit = |candidate: &&str| {
+        candidate.len().abs_diff(word.len()) <= 1
+            && strsim::damerau_levenshtein(word, candidate) == 1
+    };
+    let mut similar: Vec<_> = candidates.into_iter().filter(is_one_edit).collect();
+    similar.sort_unstable();
+    similar.dedup();
+    let likely: Vec<_> = similar
+        .iter()
+        .copied()
+        .filter(|candidate| is_slip(word, candidate))
+        .collect();
+    if likely.is_empty() && word.chars().count() > 2 {
+        similar
+    } else {
+        likely
+    }
+}
+
+/// Whether a word, which is one edit away from another, has two characters swapped or one repeated.
+fn is_slip(word: &str, intended: &str) -> bool {
+    let (word, intended): (Vec<_>, Vec<_>) = (word.chars().collect(), intended.chars().collect());
+    let first = word.iter().zip(&intended).take_while(|(a, b)| a == b);
+    let at = first.count();
+    if word.len() == intended.len() {
+        // One edit away and of the same length: a wrong character, or two swapped.
+        return word.get(at + 1) == intended.get(at) && word.get(at) == intended.get(at + 1);
+    }
+    // The additional character repeats the one before it.
+    word.len() > intended.len() && at > 0 && word[at] == word[at - 1]
+}
+
 /// A count with its noun: `1 node`, `2 nodes`.
 pub fn pluralize<N: Copy + PartialEq + From<bool> + Display>(count: N, word: &str) -> String {
     let s = if count == N::from(true) { "" } else { "s" };
@@ -87,6 +129,21 @@ mod tests {
         let machines = ["p5.48xlarge", "p4d.24xlarge", "g5.2xlarge"];
         assert_eq!(closest_match("p5.48xlrage", machines), Some("p5.48xlarge"));
         assert_eq!(closest_match("n1-standard-4", machines), None);
+    }
+
+    #[test]
+    fn slips_are_preferred() {
+        let families = ["m6i", "m6id", "m6in", "m7i", "m7a", "i7i"];
+        for (word, expected) in [
+            ("m6ii", &["m6i"][..]),
+            ("mi7", &["m7i"]),
+            ("m6ix", &["m6i", "m6id", "m6in"]),
+            ("7i", &[]),
+            ("m7i", &["i7i", "m6i", "m7a"]),
+            ("c7gn", &[]),
+        ] {
+            assert_eq!(one_edit_away(word, families), expected, "{word}");
+        }
     }
 
     #[test]

@@ -11,6 +11,9 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 resource_flags 'Creates and updates the resources of cluster aks-t4, in order.' "$@"
 
 scripts=(cluster pool-system pool-gpunodepool)
+tools jq az
+tool_version az 2.74.0 '' version --query '"azure-cli"' --output tsv
+export GPUC_TOOLS_CHECKED=yes
 
 # Every script verifies its resources, so that one run reports all that are not ready.
 if [ -n "$verify_only" ]; then

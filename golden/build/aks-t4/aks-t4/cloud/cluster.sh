@@ -12,6 +12,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates resource group ml-lab if it does not exist. Creates and updates AKS cluster aks-t4 with its first node pool. Sets the maintenance window for automatic upgrades of AKS cluster aks-t4.' "$@"
 tools jq az
+tool_version az 2.74.0 '' version --query '"azure-cli"' --output tsv
 identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   'run `az login` with an account that can see subscription 00000000-1111-2222-3333-444444444444' \
   az account show \
@@ -81,6 +82,8 @@ recovery_2() {
 
 compare_2() {
   await_stable
+  require_mark_or_adopt 'tag gpuc-cluster with this name' aks-t4 \
+    'any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)'
   field location replaces 'the location of a cluster cannot be changed after creation' \
     '"eastus"' \
     '.location | ascii_downcase | gsub(" "; "")'

@@ -10,6 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates AKS node pool gpunodepool.' "$@"
 tools jq az
+tool_version az 2.74.0 '' version --query '"azure-cli"' --output tsv
 identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   'run `az login` with an account that can see subscription 00000000-1111-2222-3333-444444444444' \
   az account show \
@@ -51,6 +52,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'label gpuc.dev/pool with this name' gpunodepool \
+    '.nodeLabels["gpuc.dev/pool"] == $name'
   field 'VM size' replaces 'the VM size of a pool cannot be changed after creation' \
     '"Standard_NC4as_T4_v3"' \
     .vmSize

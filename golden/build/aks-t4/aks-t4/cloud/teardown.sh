@@ -9,12 +9,13 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=aks-t4
-about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
-  --dry-run          prints the commands without running them
-  --yes NAME         skips the confirmation; NAME is the name of the cluster
-  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--delete-other-pools] [--timeout MINUTES]
+  --dry-run             prints the commands without running them
+  --yes NAME            skips the confirmation; NAME is the name of the cluster
+  --delete-other-pools  deletes the cluster even if it has other pools than those of these scripts
+  --timeout MINUTES     stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -25,6 +26,7 @@ while [ $# -gt 0 ]; do
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
       shift
       ;;
+    --delete-other-pools) delete_other_pools=yes ;;
     --timeout)
       minutes_flag "${2-}"
       shift
@@ -48,6 +50,7 @@ confirm() {
 }
 
 tools jq az
+tool_version az 2.74.0 '' version --query '"azure-cli"' --output tsv
 identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   'run `az login` with an account that can see subscription 00000000-1111-2222-3333-444444444444' \
   az account show \
@@ -135,6 +138,13 @@ recovery_2() {
 mark_2() {
   require_mark 'tag gpuc-cluster with this name' aks-t4 \
     'any(.tags // {} | to_entries[]; (.key | ascii_downcase) == "gpuc-cluster" and .value == $name)'
+  require_only 'node pools' '["system","gpunodepool"]' \
+    '.[].name' \
+    az aks nodepool list \
+    --subscription 00000000-1111-2222-3333-444444444444 \
+    --resource-group ml-lab \
+    --cluster-name aks-t4 \
+    --output json
 }
 
 delete_2() {

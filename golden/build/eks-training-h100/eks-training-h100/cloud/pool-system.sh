@@ -10,6 +10,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates node group system of EKS cluster eks-training-h100: 2 x m7i.xlarge.' "$@"
 tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
   aws sts get-caller-identity \
@@ -103,6 +105,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'label gpuc.dev/pool with this name' system \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
   field 'machine type' replaces 'the machine type of an EKS node group is immutable' \
     '"m7i.xlarge"' \
     '.nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // ""'

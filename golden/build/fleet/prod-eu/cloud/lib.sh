@@ -9,6 +9,7 @@
 
 dry_run=
 allow_disruption=
+adopt=
 check_only=
 verify_only=
 number=0     # the current resource
@@ -20,6 +21,7 @@ statuses=()  # by number: the state in the words of the cloud
 stateful=()  # by number: `yes` if the resource has a state
 remnants=()  # by number: what exists although the resource does not
 differing=() # by number: the fields that differ, each between line breaks
+desired=()   # by number: the value that `lookup` has read, as JSON
 fields=()    # the fields to compare, with how a difference is handled, and why
 changes=()
 reasons=()
@@ -33,6 +35,8 @@ failure=()
 explaining=
 hint= # what to do if the next command fails
 unmarked=() # resources that do not have the mark of these scripts
+foreign=()  # what the deletion of a resource deletes as well, although no script creates it
+delete_other_pools=
 absent=() # resources that no script creates
 created=
 acted=
@@ -79,11 +83,12 @@ shown() {
 resource_flags() {
   local usage
   usage="$1
-usage: ${0##*/} [--check | --verify | --dry-run] [--allow-disruption] [--timeout MINUTES]
+usage: ${0##*/} [--check | --verify | --dry-run] [--allow-disruption] [--adopt] [--timeout MINUTES]
   --check             checks for differences and failures that block the run, and changes nothing
-  --verify            fails unless every resource exists and is ready, and changes nothing
+  --verify            fails unless every resource exists and is ready, reports differences, and changes nothing
   --dry-run           prints the commands without running them
   --allow-disruption  allows updates that drain nodes
+  --adopt             manages existing resources that others created; teardown.sh then deletes them as well
   --timeout MINUTES   stops waiting for a resource after this time; the default depends on the kind of resource"
   shift
   while [ $# -gt 0 ]; do
@@ -92,6 +97,7 @@ usage: ${0##*/} [--check | --verify | --dry-run] [--allow-disruption] [--timeout
       --verify) check_only=yes verify_only=yes ;;
       --dry-run) dry_run=yes ;;
       --allow-disruption) allow_disruption=yes ;;
+      --adopt) adopt=yes ;;
       --timeout)
         minutes_flag "${2-}"
         shift
@@ -104,6 +110,10 @@ usage: ${0##*/} [--check | --verify | --dry-run] [--allow-disruption] [--timeout
     esac
     shift
   done
+  [ -z "$dry_run" ] || [ -z "$check_only" ] || {
+    say 'error: --dry-run cannot be used with --check or --verify'
+    exit 2
+  }
 }
 
 # minutes_flag VALUE: reads the value of --timeout.
@@ -123,13 +133,45 @@ unknown_flag() {
 # tools NAME…: stops unless these programs are installed.
 tools() {
   local tool absent
-  # A caller with this flag has checked the programs that read resources.
-  [ -z "$verify_only" ] || return 0
+  # The calling script has checked them.
+  [ -z "${GPUC_TOOLS_CHECKED-}" ] || return 0
   absent=()
   for tool in "$@"; do
     command -v "$tool" >/dev/null 2>&1 || absent+=("$tool")
   done
   [ ${#absent[@]} -eq 0 ] || die "not installed: ${absent[*]}"
+}
+
+# tool_version NAME MINIMUMS PREFIX ARGUMENT…: stops if the version that this program prints after PREFIX on its first line
+# is too old. MINIMUMS has the oldest version for each supported major version, in ascending order.
+tool_version() {
+  local name=$1 minimums=$2 prefix=$3 line found minimum
+  shift 3
+  [ -z "${GPUC_TOOLS_CHECKED-}" ] || return 0
+  "$name" "$@" >"$work/answer" 2>"$work/said" || {
+    cat "$work/said" >&2
+    die "cannot read the version of $name" "$(shown "$name" "$@")"
+  }
+  line=$(head -n 1 "$work/answer")
+  [[ $line == "$prefix"* && ${line#"$prefix"} =~ ^[0-9]{1,9}(\.[0-9]{1,9})+ ]] ||
+    die "unexpected output of command: $(shown "$name" "$@")" "$line"
+  found=${BASH_REMATCH[0]}
+  for minimum in $minimums; do
+    [ "${minimum%%.*}" -ge "${found%%.*}" ] || continue
+    is_newer_or_equal "$found" "$minimum" ||
+      die "$name $found is too old: these scripts need version $minimum or newer"
+    return 0
+  done
+}
+
+# is_newer_or_equal ONE OTHER: compares two versions of numbers with dots.
+is_newer_or_equal() {
+  local one=$1. other=$2.
+  while [ -n "$other" ]; do
+    [ "$((10#0${one%%.*}))" -le "$((10#${other%%.*}))" ] || return 0
+    [ "$((10#0${one%%.*}))" -eq "$((10#${other%%.*}))" ] || return 1
+    one=${one#*.} other=${other#*.}
+  done
 }
 
 # known_error RESPONSE PATTERN MESSAGE: adds an error of the cloud's tools. `retry` repeats the command, `await` waits for
@@ -502,6 +544,17 @@ require_ready() {
   die "${names[number]}: not found after the commands above"
 }
 
+# Stops if the resource of this number, which this script created, differs from the request in a field that only a
+# replacement changes: a cloud may omit such a setting with no more than a warning.
+require_requested() {
+  [ -z "$dry_run" ] && [ -n "${stateful[number]}" ] || return 0
+  local check_only=yes replacements=() disruptions=() skips=() unmarked=()
+  "compare_$number"
+  [ ${#replacements[@]} -eq 0 ] ||
+    die 'created, but not as requested:' "${replacements[@]}" \
+      'remove the cause, delete the resource, then run this script again'
+}
+
 # Explains why a command on the resource of this number failed, if its state shows the reason.
 explain_failure() {
   [ "$number" -gt 0 ] && [ -n "${stateful[number]-}" ] && [ -z "$explaining" ] || return 0
@@ -518,6 +571,18 @@ explain_failure() {
       ;;
     *) report '  ' ;;
   esac
+}
+
+# lookup NAME PROGRAM COMMAND…: reads the desired value of a field that the cloud chooses, with PROGRAM, a jq program, from
+# the output of COMMAND. There is nothing to compare it with if the resource does not exist.
+lookup() {
+  local name="${names[number]}: $1" program=$2
+  shift 2
+  desired[number]=null
+  ! is_missing || return 0
+  query "$@" || unreadable "$name: cannot read what the cloud recommends" "$@"
+  desired[number]=$(jq -c "$program" "$work/answer" 2>"$work/said") && [ -n "${desired[number]}" ] ||
+    die "$name: unexpected output of command: $(shown "$@")"
 }
 
 # field NAME CHANGE REASON WANT READ [OTHERS]: adds a field to compare. WANT is JSON; READ is the jq program that reads
@@ -562,7 +627,15 @@ compare_fields() {
             rolls) disruptions+=("$difference" "  ${reasons[index]}") ;;
             *) ;;
           esac
-          [ -n "$check_only" ] || say "$difference"
+          if [ -n "$verify_only" ]; then
+            case ${changes[index]} in
+              replaces) say "$difference: requires replacement" ;;
+              rolls) say "$difference: to apply this, run apply.sh --allow-disruption" ;;
+              *) say "$difference: to apply this, run apply.sh" ;;
+            esac
+          elif [ -z "$check_only" ]; then
+            say "$difference"
+          fi
           ;;
         next)
           skips+=("$difference"
@@ -593,15 +666,19 @@ differs() {
 # run reports this and continues.
 settle() {
   if [ -n "$verify_only" ]; then
+    [ ${#unmarked[@]} -eq 0 ] || say_lines "${unmarked[@]/#/warning: not managed by these scripts: }"
     [ ${#failed_resources[@]} -eq 0 ] || die 'resources are not ready:' "${failed_resources[@]}"
     return 0
   fi
+  [ ${#unmarked[@]} -eq 0 ] ||
+    stop 'created by others: to manage it with these scripts from now on, add --adopt:' "${unmarked[@]}"
   [ ${#failed_resources[@]} -eq 0 ] ||
     stop 'failed in the cloud:' "${failed_resources[@]}"
   [ ${#skips[@]} -eq 0 ] ||
     stop 'cannot skip a minor version of Kubernetes:' "${skips[@]}"
   [ ${#replacements[@]} -eq 0 ] ||
-    stop 'immutable: requires replacement:' "${replacements[@]}"
+    stop 'immutable: requires replacement:' "${replacements[@]}" \
+      ${adopt:+'if others created it, declare it as existing in the input of gpuc instead'}
   [ ${#disruptions[@]} -eq 0 ] || [ -n "$allow_disruption" ] ||
     stop 'drains nodes: to allow this, add --allow-disruption:' "${disruptions[@]}"
 }
@@ -648,7 +725,7 @@ report_absent() {
 
 # carry_out COUNT: reads every resource with compare_1, compare_2, …, then creates or updates each with apply_1, apply_2, ….
 carry_out() {
-  local count=$1 before
+  local count=$1 before is_new
   for ((number = 1; number <= count; number++)); do
     "compare_$number"
   done
@@ -665,10 +742,12 @@ carry_out() {
     fi
     before=$acted acted=
     recover_state
+    is_new=${missing[number]}
     "apply_$number"
     if [ -n "$acted" ] || [ "${states[number]}" = degraded ]; then
       require_ready
     fi
+    [ -z "$is_new" ] || [ -z "$acted" ] || require_requested
     acted=$before$acted
   done
   [ ${#absent[@]} -eq 0 ] || {
@@ -694,12 +773,39 @@ require_mark() {
   [ "$answer" = true ] || unmarked+=("${names[number]}: no $1")
 }
 
-# Stops if a resource does not have the mark of these scripts.
+# require_mark_or_adopt MARK NAME PROGRAM: like require_mark, for a run that updates the resource if it exists.
+require_mark_or_adopt() {
+  is_missing || [ -n "$adopt" ] || require_mark "$@"
+}
+
+# require_only KIND CREATED PROGRAM COMMAND…: adds to $foreign what COMMAND lists and these scripts do not create. PROGRAM
+# is the jq program that outputs the names from the list, CREATED are those that the scripts create, as JSON.
+require_only() {
+  local kind=$1 created=$2 program=$3 name
+  shift 3
+  query "$@" || unreadable "${names[number]}: the $kind cannot be listed" "$@"
+  jq -rs --argjson created "$created" \
+    "if length == 1 then .[0] else error(\"not one JSON value\") end | [$program] - \$created | .[] | tojson" \
+    "$work/answer" >"$work/lines" 2>"$work/said" ||
+    die "${names[number]}: the $kind cannot be read from the output of command: $(shown "$@")"
+  while IFS= read -r name; do
+    if [ -n "$delete_other_pools" ]; then
+      say "${names[number]}: $kind: $name: deleted with the cluster"
+    else
+      foreign+=("${names[number]}: $kind: $name")
+    fi
+  done <"$work/lines"
+}
+
+# Stops if a resource does not have the mark of these scripts, or contains what they do not create.
 stop_if_unmarked() {
   [ ${#unmarked[@]} -eq 0 ] ||
     stop 'not managed by these scripts:' "${unmarked[@]}" \
       'if others created them, remove them from the input of gpuc and run gpuc build' \
-      'if these scripts manage them, run apply.sh, which sets the mark'
+      'if these scripts are to manage them, run apply.sh --adopt, which sets the mark'
+  [ ${#foreign[@]} -eq 0 ] ||
+    stop 'the cluster has other pools than those of these scripts:' "${foreign[@]}" \
+      'delete them first, or add --delete-other-pools to delete them with the cluster'
   [ -z "$stopped" ] || exit 1
 }
 
@@ -760,6 +866,9 @@ known_error explain \
 known_error explain \
   InsufficientInstanceCapacity \
   'AWS has no free machines of this type in these zones: run this script again later, or set other zones or a reservation in the file'
+known_error explain \
+  'Addon version specified is not supported' \
+  'the cluster may have a newer version of Kubernetes than the file: set kubernetes.version to the version of the cluster'
 known_error explain \
   UnsupportedAvailabilityZoneException \
   'EKS does not support a control plane in one of these zones: set other zones in the file'

@@ -11,6 +11,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Installs and updates the add-ons of EKS cluster prod-us. Creates and updates the IAM role of the Cluster Autoscaler in EKS cluster prod-us.' "$@"
 tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
   aws sts get-caller-identity \
@@ -19,6 +21,7 @@ identity 'AWS account' 123456789012 \
   --output text
 
 read_1() {
+  define "$here"/eks-add-on.jq
   state 30 \
     '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on eks-pod-identity-agent' ResourceNotFoundException \
@@ -39,11 +42,14 @@ recovery_1() {
         --auto-apply-pod-identity-associations
       ;;
     UPDATE_FAILED)
+      local observed_1
+      observed_1=$(observed null '(preserved) | @sh')
+      local -a words_1
+      eval "words_1=($observed_1)"
       recover aws eks update-addon \
         --region us-east-1 \
         --cluster-name prod-us \
-        --addon-name eks-pod-identity-agent \
-        --resolve-conflicts PRESERVE
+        --addon-name eks-pod-identity-agent "${words_1[@]}"
       ;;
     *) ;;
   esac
@@ -51,6 +57,17 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  lookup version \
+    '[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "1.36" and .defaultVersion)) | .addonVersion][0]' \
+    aws eks describe-addon-versions \
+    --region us-east-1 \
+    --addon-name eks-pod-identity-agent \
+    --kubernetes-version 1.36 \
+    --output json
+  field version changes '' \
+    "${desired[number]}" \
+    '.addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end'
+  compare_fields
 }
 
 apply_1() {
@@ -62,6 +79,25 @@ apply_1() {
       --region=us-east-1 \
       --auto-apply-pod-identity-associations
     return
+  fi
+  if differs version; then
+    local observed_1
+    observed_1=$(observed "${desired[number]}" '$want')
+    local observed_2
+    observed_2=$(observed "${desired[number]}" '(preserved) | @sh')
+    local -a words_2
+    eval "words_2=($observed_2)"
+    run_update aws eks update-addon \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --addon-name eks-pod-identity-agent \
+      --addon-version "$observed_1" "${words_2[@]}"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name prod-us \
+      --addon-name eks-pod-identity-agent \
+      --output json \
+      --update-id "$update"
   fi
 }
 
@@ -107,6 +143,8 @@ recovery_2() {
 
 compare_2() {
   await_stable
+  require_mark_or_adopt 'tag gpuc.dev/cluster' cluster-autoscaler \
+    'any(.Stacks[0].Tags[]?; .Key == "gpuc.dev/cluster")'
 }
 
 apply_2() {

@@ -11,6 +11,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates EKS cluster prod-us in us-east-1. Installs the add-ons that EKS cluster prod-us requires, if its creation was interrupted.' "$@"
 tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
   aws sts get-caller-identity \
@@ -81,6 +83,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'tag gpuc.dev/cluster with this name' prod-us \
+    '.cluster.tags["gpuc.dev/cluster"] == $name'
   field 'VPC range' replaces \
     'eksctl created the VPC with its range, and the VPC of an EKS cluster is immutable' \
     '""' \
@@ -148,6 +152,7 @@ apply_1() {
 }
 
 read_2() {
+  define "$here"/eks-add-on.jq
   state 30 \
     '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on vpc-cni' ResourceNotFoundException \
@@ -168,11 +173,14 @@ recovery_2() {
         --auto-apply-pod-identity-associations
       ;;
     UPDATE_FAILED)
+      local observed_1
+      observed_1=$(observed null '(preserved) | @sh')
+      local -a words_1
+      eval "words_1=($observed_1)"
       recover aws eks update-addon \
         --region us-east-1 \
         --cluster-name prod-us \
-        --addon-name vpc-cni \
-        --resolve-conflicts PRESERVE
+        --addon-name vpc-cni "${words_1[@]}"
       ;;
     *) ;;
   esac
@@ -180,6 +188,17 @@ recovery_2() {
 
 compare_2() {
   await_stable
+  lookup version \
+    '[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "1.36" and .defaultVersion)) | .addonVersion][0]' \
+    aws eks describe-addon-versions \
+    --region us-east-1 \
+    --addon-name vpc-cni \
+    --kubernetes-version 1.36 \
+    --output json
+  field version changes '' \
+    "${desired[number]}" \
+    '.addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end'
+  compare_fields
 }
 
 apply_2() {
@@ -199,9 +218,29 @@ apply_2() {
       --auto-apply-pod-identity-associations
     return
   fi
+  if differs version; then
+    local observed_1
+    observed_1=$(observed "${desired[number]}" '$want')
+    local observed_2
+    observed_2=$(observed "${desired[number]}" '(preserved) | @sh')
+    local -a words_2
+    eval "words_2=($observed_2)"
+    run_update aws eks update-addon \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --addon-name vpc-cni \
+      --addon-version "$observed_1" "${words_2[@]}"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name prod-us \
+      --addon-name vpc-cni \
+      --output json \
+      --update-id "$update"
+  fi
 }
 
 read_3() {
+  define "$here"/eks-add-on.jq
   state 30 \
     '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on kube-proxy' ResourceNotFoundException \
@@ -222,11 +261,14 @@ recovery_3() {
         --auto-apply-pod-identity-associations
       ;;
     UPDATE_FAILED)
+      local observed_1
+      observed_1=$(observed null '(preserved) | @sh')
+      local -a words_1
+      eval "words_1=($observed_1)"
       recover aws eks update-addon \
         --region us-east-1 \
         --cluster-name prod-us \
-        --addon-name kube-proxy \
-        --resolve-conflicts PRESERVE
+        --addon-name kube-proxy "${words_1[@]}"
       ;;
     *) ;;
   esac
@@ -234,6 +276,17 @@ recovery_3() {
 
 compare_3() {
   await_stable
+  lookup version \
+    '[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "1.36" and .defaultVersion)) | .addonVersion][0]' \
+    aws eks describe-addon-versions \
+    --region us-east-1 \
+    --addon-name kube-proxy \
+    --kubernetes-version 1.36 \
+    --output json
+  field version changes '' \
+    "${desired[number]}" \
+    '.addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end'
+  compare_fields
 }
 
 apply_3() {
@@ -253,9 +306,29 @@ apply_3() {
       --auto-apply-pod-identity-associations
     return
   fi
+  if differs version; then
+    local observed_1
+    observed_1=$(observed "${desired[number]}" '$want')
+    local observed_2
+    observed_2=$(observed "${desired[number]}" '(preserved) | @sh')
+    local -a words_2
+    eval "words_2=($observed_2)"
+    run_update aws eks update-addon \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --addon-name kube-proxy \
+      --addon-version "$observed_1" "${words_2[@]}"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name prod-us \
+      --addon-name kube-proxy \
+      --output json \
+      --update-id "$update"
+  fi
 }
 
 read_4() {
+  define "$here"/eks-add-on.jq
   state 30 \
     '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on coredns' ResourceNotFoundException \
@@ -276,11 +349,14 @@ recovery_4() {
         --auto-apply-pod-identity-associations
       ;;
     UPDATE_FAILED)
+      local observed_1
+      observed_1=$(observed null '(preserved) | @sh')
+      local -a words_1
+      eval "words_1=($observed_1)"
       recover aws eks update-addon \
         --region us-east-1 \
         --cluster-name prod-us \
-        --addon-name coredns \
-        --resolve-conflicts PRESERVE
+        --addon-name coredns "${words_1[@]}"
       ;;
     *) ;;
   esac
@@ -288,6 +364,17 @@ recovery_4() {
 
 compare_4() {
   await_stable
+  lookup version \
+    '[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "1.36" and .defaultVersion)) | .addonVersion][0]' \
+    aws eks describe-addon-versions \
+    --region us-east-1 \
+    --addon-name coredns \
+    --kubernetes-version 1.36 \
+    --output json
+  field version changes '' \
+    "${desired[number]}" \
+    '.addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end'
+  compare_fields
 }
 
 apply_4() {
@@ -307,9 +394,29 @@ apply_4() {
       --auto-apply-pod-identity-associations
     return
   fi
+  if differs version; then
+    local observed_1
+    observed_1=$(observed "${desired[number]}" '$want')
+    local observed_2
+    observed_2=$(observed "${desired[number]}" '(preserved) | @sh')
+    local -a words_2
+    eval "words_2=($observed_2)"
+    run_update aws eks update-addon \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --addon-name coredns \
+      --addon-version "$observed_1" "${words_2[@]}"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name prod-us \
+      --addon-name coredns \
+      --output json \
+      --update-id "$update"
+  fi
 }
 
 read_5() {
+  define "$here"/eks-add-on.jq
   state 30 \
     '.addon | {state: ({ACTIVE: "ready", DEGRADED: (if any(.health.issues[]?; .code == "InsufficientNumberOfReplicas") then "ready" else "degraded" end), UPDATE_FAILED: "degraded", CREATE_FAILED: "failed", DELETE_FAILED: "failed", DELETING: "deleting"}[.status // ""] // "progressing"), status: (.status // "no status"), messages: [.health.issues[]? | "\(.code): \(.message)"]}'
   observe 'EKS add-on metrics-server' ResourceNotFoundException \
@@ -330,11 +437,14 @@ recovery_5() {
         --auto-apply-pod-identity-associations
       ;;
     UPDATE_FAILED)
+      local observed_1
+      observed_1=$(observed null '(preserved) | @sh')
+      local -a words_1
+      eval "words_1=($observed_1)"
       recover aws eks update-addon \
         --region us-east-1 \
         --cluster-name prod-us \
-        --addon-name metrics-server \
-        --resolve-conflicts PRESERVE
+        --addon-name metrics-server "${words_1[@]}"
       ;;
     *) ;;
   esac
@@ -342,6 +452,17 @@ recovery_5() {
 
 compare_5() {
   await_stable
+  lookup version \
+    '[.addons[].addonVersions[] | select(any(.compatibilities[]; .clusterVersion == "1.36" and .defaultVersion)) | .addonVersion][0]' \
+    aws eks describe-addon-versions \
+    --region us-east-1 \
+    --addon-name metrics-server \
+    --kubernetes-version 1.36 \
+    --output json
+  field version changes '' \
+    "${desired[number]}" \
+    '.addon.addonVersion | if $want != null and numbers < ($want | numbers) then . else $want end'
+  compare_fields
 }
 
 apply_5() {
@@ -361,6 +482,25 @@ apply_5() {
       --region=us-east-1 \
       --auto-apply-pod-identity-associations
     return
+  fi
+  if differs version; then
+    local observed_1
+    observed_1=$(observed "${desired[number]}" '$want')
+    local observed_2
+    observed_2=$(observed "${desired[number]}" '(preserved) | @sh')
+    local -a words_2
+    eval "words_2=($observed_2)"
+    run_update aws eks update-addon \
+      --region us-east-1 \
+      --cluster-name prod-us \
+      --addon-name metrics-server \
+      --addon-version "$observed_1" "${words_2[@]}"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name prod-us \
+      --addon-name metrics-server \
+      --output json \
+      --update-id "$update"
   fi
 }
 

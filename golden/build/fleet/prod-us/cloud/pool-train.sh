@@ -10,6 +10,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates node group train of EKS cluster prod-us: 2 x p5.48xlarge.' "$@"
 tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
   aws sts get-caller-identity \
@@ -99,6 +101,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'label gpuc.dev/pool with this name' train \
+    '.nodegroup.labels["gpuc.dev/pool"] == $name'
   field 'machine type' replaces 'the machine type of an EKS node group is immutable' \
     '"p5.48xlarge"' \
     '.nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // ""'

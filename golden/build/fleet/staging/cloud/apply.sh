@@ -11,6 +11,10 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 resource_flags 'Creates and updates the resources of cluster staging, in order.' "$@"
 
 scripts=(cluster pool-system pool-infer addons)
+tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
+export GPUC_TOOLS_CHECKED=yes
 
 # Every script verifies its resources, so that one run reports all that are not ready.
 if [ -n "$verify_only" ]; then

@@ -9,12 +9,13 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=staging
-about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
-  --dry-run          prints the commands without running them
-  --yes NAME         skips the confirmation; NAME is the name of the cluster
-  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--delete-other-pools] [--timeout MINUTES]
+  --dry-run             prints the commands without running them
+  --yes NAME            skips the confirmation; NAME is the name of the cluster
+  --delete-other-pools  deletes the cluster even if it has other pools than those of these scripts
+  --timeout MINUTES     stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -25,6 +26,7 @@ while [ $# -gt 0 ]; do
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
       shift
       ;;
+    --delete-other-pools) delete_other_pools=yes ;;
     --timeout)
       minutes_flag "${2-}"
       shift
@@ -48,6 +50,8 @@ confirm() {
 }
 
 tools jq aws eksctl
+tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 210987654321 \
   'sign in to account 210987654321, or select its profile with AWS_PROFILE' \
   aws sts get-caller-identity \
@@ -361,6 +365,12 @@ recovery_4() {
 mark_4() {
   require_mark 'tag gpuc.dev/cluster with this name' staging \
     '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_only 'node groups' '["system","infer"]' \
+    '(. // [])[].Name' \
+    eksctl get nodegroup \
+    --cluster=staging \
+    --region=us-east-1 \
+    --output=json
 }
 
 delete_4() {

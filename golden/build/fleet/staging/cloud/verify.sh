@@ -69,7 +69,7 @@ counted() {
 
 # Checks that every resource in the cloud exists and is ready.
 resources() {
-  if "$here/apply.sh" --verify 2>"$work/said"; then
+  if GPUC_TOOLS_CHECKED=yes "$here/apply.sh" --verify 2>"$work/said"; then
     fine 'every resource in the cloud is ready'
   else
     fail 'resources in the cloud are not ready'

@@ -11,6 +11,9 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 resource_flags 'Creates and updates the resources of cluster gke-inference-l4, in order.' "$@"
 
 scripts=(cluster pool-system pool-infer remove-first-pool)
+tools jq gcloud
+tool_version gcloud 528.0.0 'Google Cloud SDK ' version
+export GPUC_TOOLS_CHECKED=yes
 
 # Every script verifies its resources, so that one run reports all that are not ready.
 if [ -n "$verify_only" ]; then

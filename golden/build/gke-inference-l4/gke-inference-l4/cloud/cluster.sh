@@ -10,6 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates GKE cluster gke-inference-l4 in us-central1 of project acme-ml-prod.' "$@"
 tools jq gcloud
+tool_version gcloud 528.0.0 'Google Cloud SDK ' version
 identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \
@@ -41,6 +42,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'label gpuc-cluster with this name' gke-inference-l4 \
+    '.resourceLabels["gpuc-cluster"] == $name'
   field network replaces 'the network of a cluster cannot be changed after creation' \
     '"default"' \
     '.network // "default" | split("/") | last'
@@ -62,6 +65,9 @@ compare_1() {
     null \
     'def utc: sub("[+]00:00$"; "Z"); .maintenancePolicy.window.recurringWindow // null | if . and ($want != null or (.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T"))) then {start: (.window.startTime | utc), end: (.window.endTime | utc), recurrence} else null end' \
     'if $want != null then [] else [.maintenancePolicy.window // {} | (.recurringWindow // empty | select(.window.startTime | test("^2025-01-(0[6-9]|1[0-2])T") | not) | "\(.recurrence) from \(.window.startTime)"), (.dailyMaintenanceWindow // empty | "daily from \(.startTime)")] end'
+  field 'maintenance exclusion' changes '' \
+    null \
+    'def utc: sub("[+]00:00$"; "Z"); if $want != null and $want.end != null and ($want.end | fromdate) < now then $want else .maintenancePolicy.window.maintenanceExclusions.gpuc // null | if . then {scope: (.maintenanceExclusionOptions.scope // "NO_UPGRADES" | ascii_downcase)} + if .maintenanceExclusionOptions.endTimeBehavior == "UNTIL_END_OF_SUPPORT" then {} else {start: (.startTime | utc), end: (.endTime | utc)} end else null end end'
   field 'resource labels' changes '' \
     '{"cost-center":"inference","gpuc-cluster":"gke-inference-l4","gpuc-labels":"bofdon"}' \
     our_labels \
@@ -123,6 +129,17 @@ apply_1() {
       --location=us-central1 \
       --quiet \
       --clear-maintenance-window
+  fi
+  if differs 'maintenance exclusion'; then
+    local observed_1
+    observed_1=$(observed \
+      null \
+      'if .maintenancePolicy.window.maintenanceExclusions | has("gpuc")? // false then "gpuc" else null end')
+    [ "$observed_1" = null ] || run gcloud container clusters update gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet \
+      --remove-maintenance-exclusion "$observed_1"
   fi
   if differs 'resource labels'; then
     local observed_1

@@ -10,6 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates node pool system of GKE cluster gke-inference-l4.' "$@"
 tools jq gcloud
+tool_version gcloud 528.0.0 'Google Cloud SDK ' version
 identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \
@@ -43,6 +44,8 @@ recovery_1() {
 
 compare_1() {
   await_stable
+  require_mark_or_adopt 'label gpuc.dev/pool with this name' system \
+    '.config.labels["gpuc.dev/pool"] == $name'
   field 'machine type' rolls 'GKE drains and recreates the nodes of the pool' \
     '"e2-standard-4"' \
     .config.machineType

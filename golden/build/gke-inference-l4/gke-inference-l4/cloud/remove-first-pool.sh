@@ -10,6 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Deletes node pool default-pool, which GKE creates together with the cluster.' "$@"
 tools jq gcloud
+tool_version gcloud 528.0.0 'Google Cloud SDK ' version
 identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \

@@ -9,12 +9,13 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
 
 cluster=gke-inference-l4
-about="Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that they created. Workloads and their data are lost."
+about="Deletes what the scripts in this folder created for cluster $cluster. Workloads and their data are lost."
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
-  --dry-run          prints the commands without running them
-  --yes NAME         skips the confirmation; NAME is the name of the cluster
-  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--delete-other-pools] [--timeout MINUTES]
+  --dry-run             prints the commands without running them
+  --yes NAME            skips the confirmation; NAME is the name of the cluster
+  --delete-other-pools  deletes the cluster even if it has other pools than those of these scripts
+  --timeout MINUTES     stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -25,6 +26,7 @@ while [ $# -gt 0 ]; do
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
       shift
       ;;
+    --delete-other-pools) delete_other_pools=yes ;;
     --timeout)
       minutes_flag "${2-}"
       shift
@@ -48,6 +50,7 @@ confirm() {
 }
 
 tools jq gcloud
+tool_version gcloud 528.0.0 'Google Cloud SDK ' version
 identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \
@@ -158,6 +161,14 @@ recovery_3() {
 mark_3() {
   require_mark 'label gpuc-cluster with this name' gke-inference-l4 \
     '.resourceLabels["gpuc-cluster"] == $name'
+  require_only 'node pools' '["system","infer"]' \
+    '.[] | select(.config.labels["gpuc.dev/first-pool"] != "yes") | .name' \
+    gcloud container node-pools list \
+    --cluster=gke-inference-l4 \
+    --project=acme-ml-prod \
+    --location=us-central1 \
+    --quiet \
+    --format=json
 }
 
 delete_3() {

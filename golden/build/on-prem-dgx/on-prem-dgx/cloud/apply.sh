@@ -11,6 +11,8 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 resource_flags 'Sets the labels and taints of the nodes of cluster on-prem-dgx.' "$@"
 
 scripts=(pool-cpu pool-dgx)
+tools jq kubectl
+export GPUC_TOOLS_CHECKED=yes
 
 # Every script verifies its resources, so that one run reports all that are not ready.
 if [ -n "$verify_only" ]; then

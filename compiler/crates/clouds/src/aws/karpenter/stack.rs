@@ -111,6 +111,7 @@ fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Res
         ),
         observation: state::observe_stack(&name, &target.region),
         create: vec![deploy.clone()],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::stack_recovery(&name, &target.region),
@@ -119,6 +120,7 @@ fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Res
             kind: &TEMPLATE,
             desired: json!(template),
             update: vec![deploy],
+            lookup: None,
             external_entries: None,
             origin: origin.clone(),
         }],
@@ -175,6 +177,7 @@ fn karpenter_nodes(checked: &Checked<'_>, target: &Target, origin: Origin) -> Op
             absent_pattern: "no machine is an answer, and no error", // never matches: no machines are `null`
         },
         create: Vec::new(),
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: Vec::new(),

@@ -230,6 +230,7 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin:
         kind,
         desired,
         update,
+        lookup: None,
         external_entries: None,
         origin,
     }

@@ -46,6 +46,7 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
             absent_pattern: "ResourceNotFoundException",
         },
         create: create_commands(&group, &target),
+        contents: None,
         manual_delete: vec![delete.clone()],
         remnant: Some(state::eksctl_stack(&target, &format!("nodegroup-{name}"))),
         recovery: state::node_group_recovery(&target, name, &delete),

@@ -23,7 +23,7 @@ their nodes. An existing Karpenter is not supported yet: gpuc does not know its 
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {hasAutoscaler: true}}}}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {existing: {vpc: {id: vpc-0123456789abcdef0, securityGroup: sg-0123456789abcdef0, privateSubnets: [{zone: us-east-1a, id: subnet-0123456789abcdef0}]}, hasAutoscaler: true}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu

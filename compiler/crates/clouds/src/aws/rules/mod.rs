@@ -33,6 +33,7 @@ mod stack_name_too_long;
 mod tag_malformed;
 mod too_many_tags;
 mod upgrade_unavailable;
+mod vpc_missing;
 mod vpc_range_malformed;
 mod zone_outside_region;
 mod zone_without_subnet;
@@ -85,6 +86,7 @@ pub(super) static RULES: &[&Rule] = &[
     &karpenter_gpus_unsupported::RULE,
     &karpenter_overprovisioning::RULE,
     &autoscaler_target_mismatch::RULE,
+    &vpc_missing::RULE,
 ];
 
 /// The pools that gpuc creates.

@@ -1,13 +1,12 @@
 //! An invalid VPC range.
 
-use std::net::Ipv4Addr;
-
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::config::{AwsCluster, AwsVpc};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
+use crate::ipv4_range::{Ipv4Range, RangeError};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -40,28 +39,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(AwsVpc::Cidr(range)) = create.vpc.as_ref().map(|vpc| &vpc.value) else {
         return;
     };
-    let parts = range.split_once('/');
-    let parsed = parts.and_then(|(address, bits)| {
-        let address: Ipv4Addr = address.parse().ok()?;
-        Some((address.to_bits(), bits.parse::<u32>().ok()?))
-    });
-    let Some((address, bits)) = parsed.filter(|(_, bits)| (16..=24).contains(bits)) else {
+    let parsed = Ipv4Range::parse(range);
+    let found = match parsed {
+        Ok(found) | Err(RangeError::HostBits(found)) => Some(found),
+        Err(RangeError::Malformed) => None,
+    };
+    if !found.is_some_and(|found| (16..=24).contains(&found.prefix())) {
         let message = format!("invalid VPC range `{range}`");
         report
             .diagnostic(&RULE.code, range.span, message)
             .primary_label("must be an IPv4 network with a prefix length of 16 to 24")
             .help("write a range such as `10.20.0.0/16`")
             .emit();
-        return;
-    };
-    let first = address & (u32::MAX << (32 - bits));
-    if first != address {
-        let network = format!("{}/{bits}", Ipv4Addr::from_bits(first));
+    } else if let Err(RangeError::HostBits(network)) = parsed {
         let message = format!("invalid VPC range `{range}`: host bits are set");
         report
             .diagnostic(&RULE.code, range.span, message)
             .help(format!("write `{network}`"))
-            .replace(range.span, network)
+            .replace(range.span, network.to_string())
             .emit();
     }
 }

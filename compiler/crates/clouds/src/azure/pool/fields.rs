@@ -142,6 +142,7 @@ impl PoolSettings<'_> {
             kind,
             desired,
             update: Vec::new(),
+            lookup: None,
             external_entries: None,
             origin: self.origin(),
         }

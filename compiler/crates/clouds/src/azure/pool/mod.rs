@@ -29,6 +29,7 @@ pub(super) fn resource(cluster: &Cluster, pool: &Pool) -> Resource {
             absent_pattern: "\\(((Parent)?Resource(Group)?)?NotFound\\)",
         },
         create: vec![settings.add_command()],
+        contents: None,
         manual_delete: vec![settings.delete_command()],
         remnant: None,
         recovery: state::recovery(

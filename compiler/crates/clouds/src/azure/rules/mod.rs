@@ -1,5 +1,6 @@
 //! Rules specific to AKS, one file each.
 
+mod address_range;
 mod boot_disk_size;
 mod cluster_subnet_missing;
 mod efa_unavailable;
@@ -11,6 +12,7 @@ mod mig_size;
 mod node_image_channel;
 mod os_without_driver;
 mod placement_compact;
+mod reservation_identity;
 mod resource_group_name;
 mod resource_id;
 mod size_unlisted;
@@ -66,6 +68,8 @@ pub(super) static RULES: &[&Rule] = &[
     &node_image_channel::RULE,
     &taint_automatic::RULE,
     &taint_conflict::RULE,
+    &reservation_identity::RULE,
+    &address_range::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

@@ -15,11 +15,11 @@ pub(super) static RULE: Rule = Rule {
         name: "aks-resource-id",
         severity: Severity::Error,
         summary: "a value is not an Azure resource ID",
-        checks: "Whether subnets, capacity reservation groups and proximity placement groups are identified by their
-full resource ID.",
+        checks: "Whether subnets, managed identities, capacity reservation groups and proximity placement groups are
+identified by their full resource ID.",
         reason: "A name alone does not identify the subscription and the resource group.",
         remedy: "Write the resource ID, which the `show` command of the resource prints: `az network vnet subnet show`,
-`az capacity reservation group show`, `az ppg show`.",
+`az identity show`, `az capacity reservation group show`, `az ppg show`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -33,21 +33,26 @@ nodePools:
   - name: gpu
     machine: Standard_NC24ads_A100_v4
     nodes: {count: 1}
-    capacity: {reservation: {id: gpus}}
+    network: {placement: {group: gpus}}
 "#,
-        correction: Correction::Replace("id: gpus", "id: /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Compute/capacityReservationGroups/gpus"),
+        correction: Correction::Replace("group: gpus", "group: /subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/demo/providers/Microsoft.Compute/proximityPlacementGroups/gpus"),
     },
     run,
 };
 
 const SUBNET_TYPE: &[&str] = &["Microsoft.Network", "virtualNetworks", "subnets"];
+const IDENTITY_TYPE: &[&str] = &["Microsoft.ManagedIdentity", "userAssignedIdentities"];
 const RESERVATION_TYPE: &[&str] = &["Microsoft.Compute", "capacityReservationGroups"];
 const PLACEMENT_TYPE: &[&str] = &["Microsoft.Compute", "proximityPlacementGroups"];
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut ids = Vec::new();
-    let subnet = create_section(cluster).and_then(|create| create.subnet.as_ref());
-    ids.extend(subnet.map(|id| (id, "a subnet", SUBNET_TYPE)));
+    if let Some(create) = create_section(cluster) {
+        let subnet = create.subnet.as_ref();
+        ids.extend(subnet.map(|id| (id, "a subnet", SUBNET_TYPE)));
+        let identity = create.identity.as_ref();
+        ids.extend(identity.map(|id| (id, "a managed identity", IDENTITY_TYPE)));
+    }
     for pool in &cluster.pools {
         let settings = &pool.settings;
         ids.extend(

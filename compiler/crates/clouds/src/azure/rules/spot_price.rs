@@ -77,7 +77,7 @@ mod tests {
         for price in [-1.0, 0.98765, 4.0, 0.00001] {
             assert!(is_spot_price(price), "{price}");
         }
-        for price in [0.0, -2.0, 0.123_456, f64::NAN, f64::INFINITY, 1e7] {
+        for price in [0.0, -2.0, 0.123_456, f64::NAN, f64::INFINITY, 1e6, 1e7] {
             assert!(!is_spot_price(price), "{price}");
         }
     }

@@ -53,6 +53,7 @@ pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, target: Target<'_>) ->
             absent_pattern: "code=404, message=Not found: ",
         },
         create: vec![create],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: state::recovery(&target.pool_command("delete", &pool.name)),

@@ -6,6 +6,7 @@ mod default_pool_name;
 mod dra_mps;
 mod driver_owner;
 mod driver_version;
+mod exclusion_malformed;
 mod fractional_gpu_unverified;
 mod gpudirect_interfaces;
 mod gpudirect_nodes;
@@ -57,6 +58,7 @@ pub(super) static RULES: &[&Rule] = &[
     &maintenance_short::RULE,
     &dra_mps::RULE,
     &bucket_identity::RULE,
+    &exclusion_malformed::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,

@@ -155,6 +155,8 @@ fn apply_script<'p, 'a>(
     let scripts: Vec<_> = scripts.map(quote).collect();
     let list = format!("scripts=({})\n", scripts.join(" "));
     segments.push(Segment::Scripts, list);
+    let checks = tool_checks(&plan.provisioning) + "export GPUC_TOOLS_CHECKED=yes\n";
+    segments.push(Segment::Tools, checks);
     segments.push(Segment::Boilerplate(APPLY_PURPOSE), APPLY);
     segments
 }
@@ -205,11 +207,32 @@ fn flags_call(about: &str) -> String {
 
 /// Checks for the required programs and the right account.
 fn preconditions(provisioning: &Provisioning) -> Segments<'_> {
-    let tools = provisioning.tools.iter().copied();
     let mut segments = Segments::default();
-    segments.push(Segment::Tools, tools_call(tools));
+    segments.push(Segment::Tools, tool_checks(provisioning));
     segments.extend(identity_calls(provisioning));
     segments
+}
+
+/// The calls that check for required programs, and for their versions.
+fn tool_checks(provisioning: &Provisioning) -> String {
+    let tools = &provisioning.tools;
+    let mut text = tools_call(tools.iter().map(|tool| tool.name));
+    for tool in tools
+        .iter()
+        .filter(|tool| !tool.minimum_versions.is_empty())
+    {
+        let minimums = quote(&tool.minimum_versions.join(" "));
+        let prefix = quote(tool.version_prefix);
+        let mut words = vec![
+            "tool_version".to_owned(),
+            tool.name.to_owned(),
+            minimums,
+            prefix,
+        ];
+        words.extend(tool.version_arguments.iter().map(|word| quote(word)));
+        text += &format!("{}\n", words.join(" "));
+    }
+    text
 }
 
 /// The call that checks for required programs. Every script needs jq.

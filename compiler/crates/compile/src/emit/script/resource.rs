@@ -5,7 +5,6 @@ use gpuc_model::plan::{
     ResourceKind,
 };
 use gpuc_syntax::shell::quote;
-use serde_json::Value;
 
 use super::command::{
     awaits_update, format_command, observed_arguments, quoted_groups, quoted_program,
@@ -63,6 +62,9 @@ fn resource_script<'p>(
         if resource.create.is_empty() {
             segments.push(compares, "  report_missing\n");
         }
+        if !resource.create.is_empty() {
+            segments.push(compares, mark_call("require_mark_or_adopt", resource));
+        }
         for field in &resource.fields {
             segments.push(Segment::Field(resource, field), compare_field(field));
         }
@@ -85,6 +87,15 @@ const FLAGS_PURPOSE: &str = "parses the script's flags and prints `--help`";
 
 /// The purpose of the last line.
 const APPLY_PURPOSE: &str = "checks every resource before it changes any";
+
+/// The call of a function with the mark of a resource; empty if its kind has none.
+pub(super) fn mark_call(function: &str, resource: &Resource) -> String {
+    resource.kind.mark.map_or_else(String::new, |mark| {
+        let words = [function, mark.name, &resource.name];
+        let words = words.map(quote);
+        format_command(2, &[words.to_vec(), vec![quoted_program(mark.read)]])
+    })
+}
 
 /// The display name of a resource: its kind and name.
 pub(super) fn title(resource: &Resource) -> String {
@@ -152,7 +163,7 @@ fn recovery_function(resource: &Resource, number: usize) -> String {
         } else {
             "recover"
         };
-        text += &commands_with_verb(6, verb, &recovery.commands, &Value::Null);
+        text += &commands_with_verb(6, verb, &recovery.commands, NO_FIELD);
         text += "      ;;\n";
     }
     text + "    *) ;;\n  esac\n}\n"
@@ -187,7 +198,14 @@ fn compare_field(field: &Field) -> String {
     };
     let name = quote(field.kind.name);
     let words = ["field", &name, change, &quote(reason)].map(str::to_owned);
-    let wanted = vec![quote(&field.desired.to_string())];
+    let lookup = field.lookup.iter().map(|lookup| {
+        let words = ["lookup".to_owned(), name.clone()];
+        let mut groups = vec![words.to_vec(), vec![quoted_program(&lookup.read)]];
+        groups.extend(quoted_groups(&lookup.command, &[]));
+        format_command(2, &groups)
+    });
+    let lookup: String = lookup.collect();
+    let wanted = vec![desired_word(field)];
     let mut groups = vec![
         words.to_vec(),
         wanted,
@@ -198,8 +216,22 @@ fn compare_field(field: &Field) -> String {
             .external_entries
             .map(|others| vec![quoted_program(others)]),
     );
-    format_command(2, &groups)
+    lookup + &format_command(2, &groups)
 }
+
+/// The desired value of a field as a word of a script.
+fn desired_word(field: &Field) -> String {
+    match field.lookup {
+        Some(_) => LOOKED_UP.to_owned(),
+        None => quote(&field.desired.to_string()),
+    }
+}
+
+/// The value that the function `lookup` has read.
+const LOOKED_UP: &str = "\"${desired[number]}\"";
+
+/// The desired value of commands that are for no field.
+const NO_FIELD: &str = "null";
 
 fn create_segments(resource: &Resource) -> Segments<'_> {
     let mut text = String::from("  if is_missing; then\n");
@@ -210,7 +242,7 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
         text += "    report_absent\n    return\n";
     } else {
         text += "    begin_creation\n";
-        text += &change_commands(4, &resource.create, &Value::Null);
+        text += &change_commands(4, &resource.create);
         text += "    return\n";
     }
     text += "  fi\n";
@@ -222,7 +254,7 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
             .map(|name| format!("differs {}", quote(name)))
             .collect();
         let mut text = format!("  if {}; then\n", tests.join(" || "));
-        text += &change_commands(4, &field.update, &field.desired);
+        text += &commands_with_verb(4, "run", &field.update, &desired_word(field));
         text += "  fi\n";
         segments.push(Segment::Field(resource, field), text);
     }
@@ -240,7 +272,7 @@ fn created_with_call(creator: &CreatedWith) -> String {
     let mut groups = vec![words];
     groups.extend(quoted_groups(&creator.observation.command, &[]));
     let test = format_command(4, &groups);
-    let run = change_commands(6, &creator.follow_up, &Value::Null);
+    let run = change_commands(6, &creator.follow_up);
     format!("{}; then\n{run}      return\n    fi\n", test.trim_end())
 }
 
@@ -267,15 +299,15 @@ fn is_mutable(field: &Field) -> bool {
     !field.update.is_empty() && !matches!(field.kind.change, Change::Replacement { .. })
 }
 
-/// Commands that change something. Values from the observed resource are assigned to variables first: a command
-/// substitution that fails inside an argument does not end the script.
-pub(super) fn change_commands(indent: usize, commands: &[Command], desired: &Value) -> String {
-    commands_with_verb(indent, "run", commands, desired)
+/// Commands that create or delete something.
+pub(super) fn change_commands(indent: usize, commands: &[Command]) -> String {
+    commands_with_verb(indent, "run", commands, NO_FIELD)
 }
 
-/// Like [`change_commands`], with another function than `run`. A command whose update is awaited is run by
-/// `run_update`.
-fn commands_with_verb(indent: usize, verb: &str, commands: &[Command], desired: &Value) -> String {
+/// Commands that the function `verb` runs; `desired` is the desired value of their field, as a word. A command whose
+/// update is awaited is run by `run_update`. Values from the observed resource are assigned to variables first: a
+/// command substitution that fails inside an argument does not end the script.
+fn commands_with_verb(indent: usize, verb: &str, commands: &[Command], desired: &str) -> String {
     let margin = " ".repeat(indent);
     let mut text = String::new();
     let mut count = 0;
@@ -297,7 +329,7 @@ fn commands_with_verb(indent: usize, verb: &str, commands: &[Command], desired: 
             };
             let groups = [
                 format!("{name}=$(observed"),
-                quote(&desired.to_string()),
+                desired.to_owned(),
                 format!("{source})"),
             ];
             text += &format_command(indent, &groups.map(|word| vec![word]));

@@ -2,10 +2,9 @@
 
 use gpuc_model::plan::{Plan, Resource};
 use gpuc_syntax::shell::quote;
-use serde_json::Value;
 
-use super::command::{format_command, quoted_program};
-use super::resource::{change_commands, state_functions};
+use super::command::{format_command, quoted_groups, quoted_program};
+use super::resource::{change_commands, mark_call, state_functions};
 use super::segments::{Operation, Segment, Segments};
 use super::{preconditions, script_head};
 use crate::emit::header::Header;
@@ -27,8 +26,8 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
     };
     let (effect, action) = if creates {
         (
-            "Deletes what the scripts in this folder created for cluster $cluster, and every other pool of a cluster that \
-             they created. Workloads and their data are lost.",
+            "Deletes what the scripts in this folder created for cluster $cluster. \
+             Workloads and their data are lost.",
             "deleting",
         )
     } else {
@@ -59,7 +58,7 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
     for (index, resource) in resources.iter().enumerate() {
         let number = index + 1;
         segments.extend(state_functions(resource, number));
-        let delete = change_commands(2, &resource.delete, &Value::Null);
+        let delete = change_commands(2, &resource.delete);
         let delete = format!(
             "{}\ndelete_{number}() {{\n{delete}}}\n",
             mark_function(resource, number)
@@ -71,16 +70,19 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
     segments
 }
 
-/// The function that stops the script if the resource does not have gpuc's mark.
+/// The function that reports that the resource does not have gpuc's mark, or contains what the scripts do not create.
 fn mark_function(resource: &Resource, number: usize) -> String {
-    let mark = resource.kind.mark.map_or_else(
-        || "  :\n".to_owned(),
-        |mark| {
-            let words = ["require_mark", mark.name, &resource.name];
-            let words = words.map(quote);
-            format_command(2, &[words.to_vec(), vec![quoted_program(mark.read)]])
-        },
-    );
+    let mut mark = mark_call("require_mark", resource);
+    if let Some(contents) = &resource.contents {
+        let created = serde_json::json!(contents.created).to_string();
+        let words = ["require_only", contents.kind, &created].map(quote);
+        let mut groups = vec![words.to_vec(), vec![quoted_program(contents.read)]];
+        groups.extend(quoted_groups(&contents.list, &[]));
+        mark += &format_command(2, &groups);
+    }
+    if mark.is_empty() {
+        mark += "  :\n";
+    }
     format!("\nmark_{number}() {{\n{mark}}}\n")
 }
 

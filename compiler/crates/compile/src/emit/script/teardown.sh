@@ -1,8 +1,9 @@
 usage="$about
-usage: ${0##*/} [--dry-run] [--yes NAME] [--timeout MINUTES]
-  --dry-run          prints the commands without running them
-  --yes NAME         skips the confirmation; NAME is the name of the cluster
-  --timeout MINUTES  stops waiting for a resource after this time; the default depends on the kind of resource"
+usage: ${0##*/} [--dry-run] [--yes NAME] [--delete-other-pools] [--timeout MINUTES]
+  --dry-run             prints the commands without running them
+  --yes NAME            skips the confirmation; NAME is the name of the cluster
+  --delete-other-pools  deletes the cluster even if it has other pools than those of these scripts
+  --timeout MINUTES     stops waiting for a resource after this time; the default depends on the kind of resource"
 confirmed=
 while [ $# -gt 0 ]; do
   case $1 in
@@ -13,6 +14,7 @@ while [ $# -gt 0 ]; do
       [ "$confirmed" = "$cluster" ] || die "invalid value for --yes: expected the name of the cluster, $cluster"
       shift
       ;;
+    --delete-other-pools) delete_other_pools=yes ;;
     --timeout)
       minutes_flag "${2-}"
       shift

@@ -115,7 +115,9 @@ pub(super) fn await_driver_installers(rollout: &Rollout<'_>) -> Vec<Planned> {
         })
         .collect();
     Phase::ReplaceDrivers.plan((!commands.is_empty()).then(|| Step {
-        instruction: "Wait until the driver is installed on every node: the device plugin finds no GPUs before".to_owned(),
+        instruction: "Wait until the driver is installed on every node: the device plugin finds no GPUs before. If an installer \
+                      reports that another driver is loaded, recreate its node"
+            .to_owned(),
         commands,
         changes: change_ids(&changes),
     }))

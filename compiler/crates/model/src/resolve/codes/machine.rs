@@ -38,7 +38,8 @@ pub static MACHINE_UNKNOWN: Code = Code {
 from its name.",
         reason: "The cloud has many machine types without GPUs, so gpuc treats an unknown one as a machine without
 GPUs. A misspelled name fails late, when the cloud creates the machine.",
-        remedy: "Correct the name. If it is correct and the machine has no GPUs, write `allow: [machine-unknown]`.",
+        remedy: "Correct the name. If it is correct and the machine has no GPUs, write `allow: [machine-unknown]`.
+`--deny` does not override this entry. A name that is close to a known one is an error: `machine-mistyped`.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -46,10 +47,10 @@ kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: system, machine: m7x.xlarge, nodes: {count: 2}}
+  - {name: system, machine: m10i.xlarge, nodes: {count: 2}}
   - {name: gpu, machine: g6.xlarge, nodes: {count: 1}}
 "#,
-    correction: Correction::Replace("m7x.xlarge", "m7i.xlarge"),
+    correction: Correction::Replace("m10i.xlarge", "m7i.xlarge"),
 };
 
 /// A machine type of a family with GPUs is unknown.
@@ -59,7 +60,8 @@ pub static GPU_MACHINE_UNKNOWN: Code = Code {
     severity: Severity::Error,
     summary: "a machine type of a family with GPUs is unknown",
     checks: "Whether a machine type of a family with GPUs is in the catalog. These families are `g` and `p` of
-Amazon EC2, `a` and `g` of Google Compute Engine, and the N series of Azure.",
+Amazon EC2, `a` and `g` of Google Compute Engine, and the N series of Azure. Old families, such as `p2`, are
+not in the catalog.",
         reason: "The machine type determines the model and number of the GPUs of a node, and how they can be shared.
 gpuc knows none of this for a machine that is not in the catalog.",
         remedy: "Correct the name: `gpuc catalog machines` lists them. A machine that is newer than the catalog

@@ -30,6 +30,7 @@ fn run(current: &str, flags: &[&str]) -> (Outcome, Value) {
         kind: &CLUSTER.fields[0],
         desired: json!("1.36"),
         update: vec![cloud(&["set", "one", "version", "\"1.36\""])],
+        lookup: None,
         external_entries: None,
         origin: Origin::default(),
     }];

@@ -91,6 +91,7 @@ fn pool(name: &str, script: &str) -> Resource {
         kind,
         desired,
         update,
+        lookup: None,
         external_entries: None,
         origin: Origin::default(),
     };
@@ -109,6 +110,7 @@ fn pool(name: &str, script: &str) -> Resource {
             absent_pattern: r"\(NotFound\)",
         },
         create: vec![cloud(&["make", name, &value.to_string()])],
+        contents: None,
         manual_delete: Vec::new(),
         remnant: None,
         recovery: Vec::new(),
@@ -147,7 +149,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
     Plan {
         cluster: "ml".to_owned(),
         provisioning: Provisioning {
-            tools: vec!["cloud"],
+            tools: vec![Tool::any_version("cloud")],
             identity: vec![identity],
             resources,
             known_errors: &[],
@@ -657,17 +659,21 @@ fn verify_names_the_failure_of_a_test_pod() {
     let nodes = json!({"items": [node("a", "True", "8")]});
     world.put("state.nodes", &nodes.to_string(), false);
     let status = |phase: &str| format!(r#"{{"status": {{"phase": "{phase}"}}}}"#);
-    for (answer, message) in [
+    // Only the pending pod waits until the timeout.
+    for (answer, timeout, message) in [
         (
             format!("echo '{}'", status("Failed")),
+            "60",
             "nvidia-smi failed in a pod with one nvidia.com/gpu",
         ),
         (
             format!("echo '{}'", status("Pending")),
+            "1",
             "a pod with one nvidia.com/gpu did not complete within 1 second; its phase is Pending",
         ),
         (
             "exit 1".to_owned(),
+            "60",
             "cannot read the status of pod gpuc-verify-train-0",
         ),
     ] {
@@ -675,7 +681,7 @@ fn verify_names_the_failure_of_a_test_pod() {
         let kubectl = KUBECTL.replace(healthy, &answer);
         assert_ne!(kubectl, KUBECTL);
         world.put("bin/kubectl", &kubectl, true);
-        let run = world.run("verify.sh", &["--image", "cuda:13", "--timeout", "1"]);
+        let run = world.run("verify.sh", &["--image", "cuda:13", "--timeout", timeout]);
         assert_eq!(run.code, 1, "{}", run.stderr);
         assert!(run.stderr.contains(message), "{message}: {}", run.stderr);
     }

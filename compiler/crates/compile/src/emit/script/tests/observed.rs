@@ -132,7 +132,8 @@ fn dry_run_does_not_create_a_resource_twice() {
 #[test]
 fn verify_requires_only_programs_that_read() {
     let mut plan = plan(vec![pool("one", "pool-one")]);
-    plan.provisioning.tools.push("gpuc-test-maker");
+    let maker = Tool::any_version("gpuc-test-maker");
+    plan.provisioning.tools.push(maker);
     let world = World::new(&plan, &json!({}));
     let run = world.run("pool-one.sh", &[]);
     assert!(
@@ -202,4 +203,79 @@ fn outdated_daemon_set_pods_fail_the_check() {
             run.stderr
         );
     }
+}
+
+/// A label whose desired value the cloud chooses.
+static CHOSEN: ResourceKind = ResourceKind {
+    fields: &[FieldKind {
+        name: "chosen label",
+        read: ".labels.a | if $want == null then $want else . end",
+        create_flag: None,
+        change: Change::InPlace,
+        source: "the test",
+    }],
+    ..POOL
+};
+
+/// A cloud with a pool that has this label, and the cloud's choice.
+fn world_with_choice(live: &Value, choice: &Value) -> World {
+    let mut one = pool("one", "pool-one");
+    one.kind = &CHOSEN;
+    let set = Command::new(["cloud", "set", "one", "labels"]);
+    one.fields = vec![Field {
+        kind: &CHOSEN.fields[0],
+        desired: json!("what the cloud chooses"),
+        lookup: Some(Lookup {
+            command: Command::new(["cloud", "show", "choices"]),
+            read: ".choice".to_owned(),
+        }),
+        update: vec![set.with_argument(Argument::Observed("{a: $want} | tojson".to_owned()))],
+        external_entries: None,
+        origin: Origin::default(),
+    }];
+    World::new(
+        &plan(vec![one]),
+        &json!({"one": live, "choices": {"choice": choice}}),
+    )
+}
+
+#[test]
+fn value_that_the_cloud_chooses_is_compared_and_set() {
+    let mut live = whole();
+    live["labels"] = json!({"a": "old"});
+    let world = world_with_choice(&live, &json!(HOSTILE));
+    let run = world.run("pool-one.sh", &["--verify"]);
+    assert_eq!((run.code, world.changes()), (0, vec![]), "{}", run.stderr);
+    assert!(
+        run.stderr.contains("pool one: chosen label: \"old\" -> ")
+            && run.stderr.contains(": to apply this, run apply.sh\n"),
+        "{}",
+        run.stderr
+    );
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes().len()), (0, 1), "{}", run.stderr);
+    assert_eq!(world.resources()["one"]["labels"], json!({"a": HOSTILE}));
+    for flags in [&[][..], &["--verify"]] {
+        let run = world.run("pool-one.sh", flags);
+        assert_eq!((run.code, world.changes()), (0, vec![]), "{}", run.stderr);
+        assert!(!run.stderr.contains("chosen label"), "{}", run.stderr);
+    }
+}
+
+#[test]
+fn missing_choice_of_the_cloud_changes_nothing() {
+    let world = world_with_choice(&whole(), &Value::Null);
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes()), (0, vec![]), "{}", run.stderr);
+}
+
+#[test]
+fn unreadable_choice_of_the_cloud_stops_the_script() {
+    let world = world_with_choice(&whole(), &json!("x"));
+    let state = json!({"account": "me", "things": {"one": whole()}});
+    world.put("state", &state.to_string(), false);
+    let run = world.run("pool-one.sh", &[]);
+    assert_eq!((run.code, world.changes()), (1, vec![]), "{}", run.stderr);
+    let message = "pool one: chosen label: cannot read what the cloud recommends: command failed: cloud show choices";
+    assert!(run.stderr.contains(message), "{}", run.stderr);
 }
