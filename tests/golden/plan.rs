@@ -217,6 +217,7 @@ fn expectation(expectation: &Expectation) -> (String, Value) {
     let value = json!({
         "selector": expectation.selector,
         "minNodes": expectation.min_nodes,
+        "period": expectation.period,
         "allocatable": expectation.allocatable,
         "devices": devices.collect::<Vec<_>>(),
         "fabric": expectation.interconnect,

@@ -1,9 +1,11 @@
-"""A fake of `aws eks`, and of the parts of `sts`, `cloudformation`, `ec2` and `autoscaling` that scripts use."""
+"""A fake of `aws eks`, and of the parts of `sts`, `cloudformation`, `ec2`, `ssm` and `autoscaling` that scripts use."""
 
 import copy
 import json
 import os
+import re
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from typing import Callable
 
 from . import eks
@@ -471,6 +473,9 @@ def update_nodegroup_version(call):
     stored = _nodegroup(call)
     group = copy.deepcopy(stored)
     cluster = call.data["eks"]["clusters"][group["clusterName"]]
+    if group["capacityType"] == "CAPACITY_BLOCK" and group["scalingConfig"]["desiredSize"] > 0:
+        raise _api_error(call, "InvalidParameterException", "The desired size of a node group with capacity type"
+                         " CAPACITY_BLOCK must be 0 for an update of its version")
     group["version"] = call.get("--kubernetes-version", cluster["version"])
     group["releaseVersion"] = call.get("--release-version", f"{group['version']}.1-20261101")
     _update(call, "VersionUpdate", stored, group, {"Version": group["version"]})
@@ -661,6 +666,49 @@ def describe_groups(call):
     _print_result(call, {"AutoScalingGroups": found})
 
 
+def put_action(call):
+    name, action = _require(call, "--auto-scaling-group-name", "--scheduled-action-name")
+    group = call.data["eks"]["autoScalingGroups"].get(name)
+    if group is None:
+        raise _api_error(call, "ValidationError", f"AutoScalingGroup name not found - AutoScalingGroup '{name}' not found")
+    start = call.get("--start-time")
+    if not start or datetime.fromisoformat(start.replace("Z", "+00:00")) <= datetime.now(timezone.utc):
+        raise _api_error(call, "ValidationError", "Given start time is in the past")
+    sizes = {"MinSize": "--min-size", "MaxSize": "--max-size", "DesiredCapacity": "--desired-capacity"}
+    found = {key: int(call.get(flag)) for key, flag in sizes.items() if call.has(flag)}
+    if not found:
+        raise _api_error(call, "ValidationError", "At least one of min size, max size or desired capacity is required")
+    group.setdefault("actions", {})[action] = {"StartTime": start} | found
+
+
+def get_parameter(call):
+    """Return a parameter of AWS: the newest release of a node image. The numbers are made up."""
+    (name,) = _require(call, "--name")
+    amazon = re.fullmatch(r"/aws/service/eks/optimized-ami/(1\.\d+)/amazon-linux-2023/(x86_64|arm64)/"
+                          r"(nvidia|standard|neuron)/recommended/release_version", name)
+    bottlerocket = re.fullmatch(r"/aws/service/bottlerocket/aws-k8s-1\.\d+(-nvidia)?(-fips)?/(x86_64|arm64)/latest/"
+                                r"image_version", name)
+    if not amazon and not bottlerocket:
+        raise _api_error(call, "ParameterNotFound", "")
+    value = call.data["eks"].get("newestRelease") or (
+        f"{amazon[1]}.1-20261101" if amazon else "1.66.0-7b8c9d0e")
+    _print_result(call, {"Parameter": {"Name": name, "Type": "String", "Value": value, "Version": 1}})
+
+
+def describe_zones(call):
+    """Return zones with the IDs that they have in this account. The order of the IDs differs between accounts."""
+    region = _region(call)
+    prefix = {"us-east-1": "use1", "us-west-1": "usw1", "ca-central-1": "cac1"}.get(region, "xxx1")
+    ids = dict(zip("abcdef", (1, 2, 4, 6, 3, 5), strict=True))
+    names = call.get("--zone-names") or [region + letter for letter in ids]
+    found = []
+    for name in names:
+        if name[:-1] != region or name[-1] not in ids:
+            raise _api_error(call, "InvalidParameterValue", f"Invalid availability zone: [{name}]")
+        found.append({"ZoneName": name, "ZoneId": f"{prefix}-az{ids[name[-1]]}", "State": "available"})
+    _print_result(call, {"AvailabilityZones": found})
+
+
 def tag_groups(call):
     (items,) = _require(call, "--tags")
     joined = " ".join(items)
@@ -739,6 +787,10 @@ _COMMANDS = {
     "autoscaling describe-auto-scaling-groups": (describe_groups, False, flags(
         "", "", "auto-scaling-group-names")),
     "autoscaling create-or-update-tags": (tag_groups, True, _ASG),
+    "autoscaling put-scheduled-update-group-action": (put_action, True, flags(
+        "", "auto-scaling-group-name scheduled-action-name start-time min-size max-size desired-capacity")),
+    "ssm get-parameter": (get_parameter, False, flags("", "name")),
+    "ec2 describe-availability-zones": (describe_zones, False, flags("", "", "zone-names")),
     "autoscaling delete-tags": (tag_groups, True, _ASG),
 }
 

@@ -374,7 +374,7 @@ def _nodegroup(call, name, region, group):
         "launchTemplate": {"id": "lt-0" + (group["name"].encode().hex() + "0" * 16)[:16],
                            "name": f"eksctl-{name}-nodegroup-{group['name']}", "version": "1"},
         "nodegroupArn": _arn(region, f"nodegroup/{name}/{group['name']}/5ec0ffee"),
-        "nodegroupName": group["name"], "releaseVersion": f"{version}.1-20261101",
+        "nodegroupName": group["name"], "releaseVersion": group.get("releaseVersion") or f"{version}.1-20261101",
         "resources": {"autoScalingGroups": [{"name": asg}]}, "scalingConfig": sizes,
         "status": "ACTIVE", "subnets": _subnets(call, name, group),
         "tags": own | kind | (group.get("tags") or {}),

@@ -165,6 +165,10 @@ pub struct AwsSubnet {
     /// The subnet's ID.
     #[schemars(extend("examples" = ["subnet-0123456789abcdef0"]))]
     pub id: Spanned<String>,
+    /// Whether only nodes use the subnet, and not the control plane of a cluster that gpuc creates. Required in zones
+    /// where EKS has no control plane, such as the zone with the ID `use1-az3`.
+    #[serde(default)]
+    pub nodes_only: Spanned<bool>,
 }
 
 /// The networks that can reach an EKS cluster's API server.

@@ -43,6 +43,10 @@ pub struct NodePool {
     /// The operating system.
     #[serde(default)]
     pub os: Os,
+    /// The release of the node image. On EKS. Default: a node group gets the newest release at its creation, and keeps
+    /// it until the Kubernetes version changes; nodes of Karpenter get the release that gpuc pins.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub node_image: Option<Spanned<NodeImage>>,
     /// The size of the boot disk in GiB, if the cloud creates the disk.
     #[serde(default = "disk", rename = "diskGiB")]
     #[schemars(range(min = 1, max = 65536))]
@@ -184,6 +188,12 @@ pub struct CapacityBlock {
     /// The number of machines in the reservation. gpuc checks the pool's `max` against it.
     #[schemars(range(min = 1))]
     pub count: Spanned<u32>,
+    /// The time at which the block starts, in UTC. Until then, the node group has no nodes.
+    #[schemars(extend("examples" = ["2026-12-01T11:30:00Z"]))]
+    pub start: Spanned<String>,
+    /// The time at which the block ends, in UTC. 40 minutes before it, EKS deletes the nodes.
+    #[schemars(extend("examples" = ["2026-12-15T11:30:00Z"]))]
+    pub end: Spanned<String>,
 }
 
 /// High-performance networking of the nodes.
@@ -310,6 +320,27 @@ pub enum OsFamily {
     Debian12,
     /// Red Hat Enterprise Linux 9 or a compatible distribution, on premises.
     Rhel9,
+}
+
+/// The release of a node image.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeImage {
+    /// This release. The name depends on the image: for node groups `1.36.2-20261101` (Amazon Linux) or
+    /// `1.66.0-7b8c9d0e` (Bottlerocket), for nodes of Karpenter `v20261101` or `v1.66.0`.
+    #[schemars(extend("examples" = ["1.36.2-20261101"]))]
+    Version(Spanned<String>),
+    /// The release that a channel has at the moment.
+    Channel(Spanned<NodeImageChannel>),
+}
+
+/// A channel of releases of a node image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum NodeImageChannel {
+    /// The newest release. `apply.sh` reports a newer one, and `apply.sh --allow-disruption` replaces the nodes.
+    /// Karpenter replaces nodes by itself.
+    Latest,
 }
 
 /// A taint.

@@ -2,8 +2,8 @@
 
 use super::{
     AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, EnvFrom, Fragment,
-    GcpCluster, Gitops, GpuCluster, Maintenance, Notebooks, Placement, Pods, Prometheus, Sharing,
-    Stack, Task, TextMap, ValueFrom, VolumeFrom, Volumes,
+    GcpCluster, Gitops, GpuCluster, Maintenance, NodeImage, Notebooks, Placement, Pods, Prometheus,
+    Sharing, Stack, Task, TextMap, ValueFrom, VolumeFrom, Volumes,
 };
 use crate::{Span, Spanned};
 
@@ -209,8 +209,15 @@ impl<'a> Texts<'a> {
             self.add_all(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
             match &pool.capacity.value {
                 Capacity::Reservation(reservation) => self.add(&reservation.id),
-                Capacity::CapacityBlock(block) => self.add(&block.id),
+                Capacity::CapacityBlock(block) => {
+                    self.add_all([&block.id, &block.start, &block.end]);
+                }
                 Capacity::OnDemand | Capacity::Spot(_) => {}
+            }
+            if let Some(NodeImage::Version(version)) =
+                pool.node_image.as_ref().map(|image| &image.value)
+            {
+                self.add(version);
             }
             if let Some(Placement::Group(group)) =
                 pool.network.placement.as_ref().map(|it| &it.value)

@@ -250,6 +250,10 @@ const KEY_VALUES: &[(&str, &[&str])] = &[
         &["subnet-0123456789abcdefa"],
     ),
     (
+        "cloud.aws.cluster.create.vpc.existing.privateSubnets.nodesOnly",
+        &["true"],
+    ),
+    (
         "cloud.aws.cluster.create.vpc.existing.publicSubnets.zone",
         &["us-east-1a", "us-east-1d"],
     ),
@@ -362,6 +366,19 @@ const KEY_VALUES: &[(&str, &[&str])] = &[
     ),
     ("nodePools.capacity.reservation.count", &["1"]),
     ("nodePools.capacity.capacityBlock.count", &["1", "2"]),
+    (
+        "nodePools.capacity.capacityBlock.start",
+        &["2096-11-01T11:30:00Z", "2096-11-02T11:30:00Z"],
+    ),
+    (
+        "nodePools.capacity.capacityBlock.end",
+        &["2097-11-01T11:30:00Z", "2097-11-02T11:30:00Z"],
+    ),
+    ("nodePools.nodeImage.channel", &["latest"]),
+    (
+        "nodePools.nodeImage.version",
+        &["1.36.2-20261101", "1.36.3-20261115"],
+    ),
     (
         "nodePools.capacity.capacityBlock.id",
         &["cr-0123456789abcdef1", "cr-0123456789abcdef2"],

@@ -11,7 +11,11 @@ pub(super) static RICH: Case = Case {
     config: include_str!("aws.yaml"),
     before: "",
     other_account: "standin-state set-string eks.account 999999999999",
-    settled: &["network policies"],
+    settled: &[
+        "network policies",
+        "number of nodes during the capacity block",
+        "start of the capacity block",
+    ],
     drift,
 };
 
@@ -150,6 +154,13 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "number of nodes" => {
             group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9});
         }
+        "number of nodes during the capacity block" => {
+            group["scalingConfig"] = json!({"minSize": 1, "maxSize": 9, "desiredSize": 3});
+        }
+        "start of the capacity block" => {
+            group["tags"]["gpuc.dev/capacity-block"] = json!("2096-11-30T11:30:00Z 1");
+        }
+        "node image release" => group["releaseVersion"] = json!("1.36.0-20250101"),
         "Kubernetes version" => group["version"] = json!("1.35"),
         _ => return false,
     }

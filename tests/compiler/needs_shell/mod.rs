@@ -2,6 +2,7 @@
 
 mod aws;
 mod aws_addons;
+mod aws_capacity;
 mod aws_states;
 mod azure;
 mod azure_states;

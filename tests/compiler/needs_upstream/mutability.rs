@@ -69,7 +69,10 @@ const ROWS: &[FieldRow] = &[
     row("eks", NODE_GROUP, "upgrade settings", Pool("upgrade_settings")),
     row("eks", NODE_GROUP, "node repair", Own("\"nodeRepairConfig and warmPoolConfig too\", upgrade_settings")),
     row("eks", NODE_GROUP, "number of nodes", Pool("desired_nodes")),
+    row("eks", NODE_GROUP, "number of nodes during the capacity block", Pool("desired_nodes")),
+    row("eks", NODE_GROUP, "start of the capacity block", Own("put-scheduled-update-group-action replaces the action with its name")),
     row("eks", NODE_GROUP, "Kubernetes version", Pool("kubernetes_version_nodes")),
+    row("eks", NODE_GROUP, "node image release", Pool("kubernetes_version_nodes")),
 
     row("eks", "EKS cluster", "VPC", Own("\"VPC cannot change\", cluster_fields")),
     row("eks", "EKS cluster", "VPC range", Own("as the VPC")),

@@ -28,7 +28,7 @@ nodePools:
     machine: p5.48xlarge
     nodes: {count: 4}
     zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
 "#,
         correction: Correction::Replace("count: 4", "count: 2"),
     },

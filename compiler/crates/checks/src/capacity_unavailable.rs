@@ -26,10 +26,10 @@ nodePools:
     machine: n1-standard-8
     gpu: {model: T4, perNode: 1}
     nodes: {count: 1}
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 1}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 1, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
 "#,
         correction: Correction::Replace(
-            "capacityBlock: {id: cr-0123456789abcdef0, count: 1",
+            r#"capacityBlock: {id: cr-0123456789abcdef0, count: 1, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z""#,
             "spot: {",
         ),
     },

@@ -76,6 +76,7 @@ fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
         ("upgrade", settings.upgrade.as_ref().map(|it| it.span)),
         ("localDisks", settings.local_disks.map(|it| it.span)),
         ("autoRepair", settings.auto_repair.map(|it| it.span)),
+        ("nodeImage", settings.node_image.as_ref().map(|it| it.span)),
     ];
     keys.into_iter()
         .filter_map(|(key, span)| Some((key, span?)))

@@ -91,6 +91,7 @@ mod mirror_malformed;
 mod monitoring_name_invalid;
 mod monitoring_without_gpus;
 mod mps_label_missing;
+mod node_image_unavailable;
 mod nodes_too_many;
 mod notebook_image_missing;
 mod notebook_login_dummy;
@@ -378,6 +379,7 @@ pub static RULES: &[&Rule] = &[
     &driver_branch_new::RULE,
     &driver_branch_ended::RULE,
     &driver_before_architecture::RULE,
+    &node_image_unavailable::RULE,
 ];
 
 #[cfg(test)]

@@ -33,12 +33,12 @@ nodePools:
     machine: p5.48xlarge
     nodes: {count: 4}
     zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
   - name: serve
     machine: p5.48xlarge
     nodes: {count: 2}
     zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
 "#,
         correction: Correction::Replace("{count: 4", "{count: 2"),
     },
@@ -76,7 +76,7 @@ mod tests {
     use crate::testing::messages_with_id;
 
     const SERVE_POOL: &str = "  - {name: serve, machine: p5.48xlarge, nodes: {count: 2}, zones: [us-east-1a], \
-                         capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 3}}}\n";
+                         capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 3, start: '2096-12-01T11:30:00Z', end: '2096-12-15T11:30:00Z'}}}\n";
 
     fn overfilled_messages(second: &str) -> Vec<String> {
         let head = "cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}\n\

@@ -35,12 +35,12 @@ nodePools:
     machine: p5.48xlarge
     nodes: {min: 0, max: 4}
     zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
   - name: serve
     machine: p5.48xlarge
     nodes: {min: 0, max: 2}
     zones: [us-east-1a]
-    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
 "#,
         correction: Correction::Replace(" max: 4", " max: 2"),
     },

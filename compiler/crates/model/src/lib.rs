@@ -14,6 +14,7 @@
 )]
 
 mod allocatable;
+mod capacity_period;
 pub mod check;
 mod claims;
 pub mod cloud;
@@ -42,6 +43,7 @@ mod volumes;
 mod workloads;
 
 pub use allocatable::{NodeCapacity, RUNTIME_REQUESTS};
+pub use capacity_period::{CapacityPeriod, PeriodError};
 pub use cluster::{Cluster, DefaultedSetting};
 pub use daemon_sets::DaemonSetRequests;
 pub use device_class::{DeviceClass, DeviceKind};

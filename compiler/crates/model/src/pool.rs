@@ -8,13 +8,16 @@ use std::ops::Deref;
 
 use gpuc_schema::config::{
     Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, LocalDisks,
-    Network, NodeLabels, NodePool, OsFamily, SharePlacement, Taint, TaintEffect, TextMap, Upgrade,
+    Network, NodeImage, NodeLabels, NodePool, OsFamily, SharePlacement, Taint, TaintEffect,
+    TextMap, Upgrade,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::Origin;
 
-use super::{AdvertisedResource, DeviceClass, NodeRange, RDMA_RESOURCE, Resolved, Sharing};
+use super::{
+    AdvertisedResource, CapacityPeriod, DeviceClass, NodeRange, RDMA_RESOURCE, Resolved, Sharing,
+};
 use crate::cloud::cpu::CpuMachine;
 use crate::cloud::machine::{CpuArchitecture, Fraction, Machine};
 
@@ -84,6 +87,8 @@ pub struct PoolSettings {
     pub capacity: Spanned<Capacity>,
     /// High-performance networking.
     pub network: Network,
+    /// The release of the node image.
+    pub node_image: Option<Spanned<NodeImage>>,
     /// The size of the boot disk in GiB.
     pub disk_gib: Spanned<u32>,
     /// The use of the local disks.
@@ -115,6 +120,7 @@ impl From<&NodePool> for PoolSettings {
             hosts,
             capacity,
             network,
+            node_image,
             disk_gib,
             local_disks,
             max_pods,
@@ -141,6 +147,7 @@ impl From<&NodePool> for PoolSettings {
             hosts,
             capacity,
             network,
+            node_image,
             disk_gib,
             local_disks,
             max_pods,
@@ -225,6 +232,15 @@ impl PoolSpec {
             self.settings.capacity.value,
             Capacity::Reservation(_) | Capacity::CapacityBlock(_)
         )
+    }
+
+    /// The time during which the machines are available, if they are in a capacity block. `None` if its times are
+    /// invalid, which a rule reports.
+    pub fn capacity_period(&self) -> Option<CapacityPeriod> {
+        match &self.settings.capacity.value {
+            Capacity::CapacityBlock(block) => CapacityPeriod::from_block(block).ok(),
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::Reservation(_) => None,
+        }
     }
 
     /// Whether the nodes have GPUs; false if this is unresolved.

@@ -102,6 +102,13 @@ if [ -z "$dry_run" ]; then
       --region us-east-1 \
       --query Account \
       --output text
+    identity 'list of zones in the file where EKS has no control plane' '' \
+      'remove this zone from the zones of the cluster, or set nodesOnly for its subnets' \
+      aws ec2 describe-availability-zones \
+      --region us-east-1 \
+      --zone-names us-east-1a us-east-1b \
+      --query 'AvailabilityZones[?ZoneId=='\''use1-az3'\''].ZoneName' \
+      --output text
     export KUBECONFIG="$work/kubeconfig"
     aws eks update-kubeconfig --region us-east-1 --name prod-us >"$work/said" 2>&1 ||
       { cat "$work/said" >&2; die 'cannot fetch a kubeconfig'; }

@@ -213,6 +213,7 @@ fn network_addon(spans: Vec<Span>, target: &Target) -> Resource {
             desired: json!("true"),
             update: vec![update, wait],
             lookup: None,
+            is_set_after_creation: false,
             external_entries: None,
             origin: origin.clone(),
         }],
@@ -247,6 +248,7 @@ fn version(name: &str, target: &Target, checked: Checked<'_>) -> Field {
         kind: &VERSION,
         desired: json!(format!("default for Kubernetes {version}")),
         lookup: Some(lookup),
+        is_set_after_creation: false,
         update: vec![update, target.await_update(&["--addon-name", name])],
         external_entries: None,
         origin: Origin::rule(

@@ -310,6 +310,7 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin:
         desired,
         update,
         lookup: None,
+        is_set_after_creation: false,
         external_entries: None,
         origin,
     }

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_schema::config::{AwsCluster, AwsEndpoint, AwsExistingVpc, AwsSubnet, AwsVpc};
+use gpuc_schema::config::{AwsCluster, AwsEndpoint, AwsExistingVpc, AwsSubnet, AwsVpc, NodeImage};
 use gpuc_syntax::node::{DerivationReason, Node, Origin};
 use serde_json::json;
 
@@ -48,7 +48,7 @@ pub(super) fn cluster_config(checked: Checked<'_>) -> Node {
                     &range.value,
                     written_origin([range.span]),
                 ),
-                Some(AwsVpc::Existing(existing)) => existing_vpc(existing),
+                Some(AwsVpc::Existing(existing)) => with_control_plane_subnets(existing),
                 None => Mapping::default(),
             };
             let endpoints = endpoint_access(create.endpoint.value);
@@ -120,6 +120,25 @@ fn existing_vpc(vpc: &AwsExistingVpc) -> Mapping {
     mapping.with_node("subnets", subnets.finish(Origin::Inherited))
 }
 
+/// An existing VPC for a new cluster. By default, eksctl passes all subnets to EKS for the control plane.
+/// Source: eksctl-io/eksctl#8793 (`controlPlaneSubnetIDs`), 2026-08-10.
+fn with_control_plane_subnets(vpc: &AwsExistingVpc) -> Mapping {
+    let mapping = existing_vpc(vpc);
+    let subnets = || vpc.private_subnets.iter().chain(&vpc.public_subnets);
+    let mut spans = subnets()
+        .filter(|subnet| subnet.nodes_only.value)
+        .map(|subnet| subnet.nodes_only.span)
+        .peekable();
+    if spans.peek().is_none() {
+        return mapping;
+    }
+    let ids: std::collections::BTreeSet<_> = subnets()
+        .filter(|subnet| !subnet.nodes_only.value)
+        .map(|subnet| subnet.id.as_str())
+        .collect();
+    mapping.with_value("controlPlaneSubnetIDs", &ids, written_origin(spans))
+}
+
 /// Subnets by ID: eksctl accepts any name as a key if `az` sets the zone, so a zone can have several subnets.
 fn subnet_mapping(subnets: &[AwsSubnet]) -> Node {
     let by_id: BTreeMap<_, _> = subnets.iter().map(|it| (it.id.as_str(), it)).collect();
@@ -147,6 +166,17 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     let own = Origin::rule([pool.name.span], "each pool is a managed node group");
     let rule = |reason| Origin::rule([pool.name.span], reason);
     let nodes = group.nodes;
+    // Without machines, the creation of the nodes fails: the scripts add the nodes when the block starts.
+    let first_size = match pool.capacity_period() {
+        Some(period) => (
+            0,
+            Origin::rule(
+                [period.start_span],
+                "a capacity block has no machines before it starts",
+            ),
+        ),
+        None => (nodes.min, written_origin([nodes.min_span])),
+    };
     let mut mapping = Mapping::default()
         .with_value("name", &pool.name.value, written_origin([pool.name.span]))
         .with_value(
@@ -159,14 +189,18 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
             &family_name(pool.os.value),
             written_or_default(pool.os.span),
         )
-        .with_value("minSize", &nodes.min, written_origin([nodes.min_span]))
+        .with_value("minSize", &first_size.0, first_size.1.clone())
         .with_value("maxSize", &nodes.max, written_origin([nodes.max_span]))
-        .with_value(
-            "desiredCapacity",
-            &nodes.min,
-            written_origin([nodes.min_span]),
-        );
+        .with_value("desiredCapacity", &first_size.0, first_size.1);
     mapping = add_location(mapping, &group);
+    if let Some(NodeImage::Version(release)) = pool.settings.node_image.as_ref().map(|it| &it.value)
+    {
+        mapping = mapping.with_value(
+            "releaseVersion",
+            &release.value,
+            written_origin([release.span]),
+        );
+    }
     mapping = mapping
         .with_value(
             "privateNetworking",
@@ -328,7 +362,7 @@ mod tests {
     fn capacity_block_with_efa() {
         let provisioning = provision(
             "nodePools: [{name: train, machine: p5.48xlarge, zones: [us-east-1a], nodes: {count: 4}, network: {efa: {}}, \
-             capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
+             capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: '2096-12-01T11:30:00Z', end: '2096-12-15T11:30:00Z'}}}]",
         );
         let group = &file(&provisioning)["managedNodeGroups"][0];
         assert_eq!(

@@ -14,6 +14,7 @@ pub mod machines;
 mod mapping;
 pub mod names;
 mod node_group;
+mod node_image;
 mod os;
 mod ownership;
 mod pool;
@@ -127,6 +128,7 @@ static FACTS: CloudFacts = CloudFacts {
     announces_node_resources: true,
     storage: Some(&storage::STORAGE),
     node_repair: NodeRepair::IfEnabled,
+    node_image: Ok(()),
     // Source: docs.aws.amazon.com/eks/latest/userguide/cni-network-policy-configure.html, 2026-11-22.
     policy_enforcement_check: "`enableNetworkPolicy` in the `configurationValues` of `aws eks describe-addon --addon-name vpc-cni`, or another network plugin that enforces policies",
     reserved_resources: Some(reserved::reserved_resources),
@@ -261,13 +263,12 @@ impl NodeFacts for Eks {
         efa.zip(interfaces).map(to_resource).into_iter().collect()
     }
 
-    /// The EFA driver reserves 5128 huge pages of 2 MiB on a node, of which AWS' own manifests request 5120 MiB;
-    /// Bottlerocket reserves none by default.
+    /// The EFA driver reserves 5128 huge pages of 2 MiB on a node, of which AWS' own manifests request 5120 MiB.
     ///
     /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
     /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
     fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
-        let has_huge_pages = pool.os.value != OsFamily::Bottlerocket;
+        let has_huge_pages = reserved::has_huge_pages(pool);
         InterconnectSettings {
             env: &[("FI_PROVIDER", "efa")],
             huge_pages_mib: if has_huge_pages { 5120 } else { 0 },
@@ -342,6 +343,10 @@ impl Provision for Eks {
 
     fn resources(&self) -> &'static [&'static ResourceKind] {
         RESOURCES
+    }
+
+    fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {
+        node_image::notes(cluster)
     }
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {

@@ -77,6 +77,15 @@ pub fn other_accelerator(name: &str) -> Option<&'static str> {
     })
 }
 
+/// Whether a text has the form of a zone ID, such as `use1-az3`. The names of zones differ between accounts, their IDs
+/// do not.
+pub fn is_zone_id(text: &str) -> bool {
+    text.split_once("-az").is_some_and(|(region, number)| {
+        let is_word = |it: &str| !it.is_empty() && it.bytes().all(|b| b.is_ascii_alphanumeric());
+        is_word(region) && !number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())
+    })
+}
+
 /// The NVIDIA GPUs of an instance type of an old family that the catalog omits. Families from general knowledge.
 pub fn unsupported_gpus(name: &str) -> Option<&'static str> {
     let (family, _) = name.split_once('.')?;

@@ -1,8 +1,10 @@
 //! The provisioning plan of an EKS cluster.
 
+use std::collections::BTreeSet;
+
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{Contents, Credentials, File, IdentityCheck, Provisioning, Tool};
-use gpuc_schema::config::AwsCluster;
+use gpuc_schema::config::{AwsCluster, AwsCreate, AwsVpc};
 use gpuc_syntax::node::Origin;
 
 use super::commands::{Target, aws};
@@ -84,8 +86,12 @@ fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> 
             section.account
         ),
     };
-    let AwsCluster::Existing(cluster_config) = &section.cluster.value else {
-        return vec![account];
+    let cluster_config = match &section.cluster.value {
+        AwsCluster::Existing(existing) => existing,
+        AwsCluster::Create(create) => {
+            let zones = zone_check(create, target);
+            return std::iter::once(account).chain(zones).collect();
+        }
     };
     // The scripts do not upgrade an existing cluster, and its node groups must not be newer than the cluster.
     let version = checked.kubernetes.expect_resolved();
@@ -106,6 +112,53 @@ fn identity_checks(checked: Checked<'_>, target: &Target) -> Vec<IdentityCheck> 
         checks.push(stack_check(target));
     }
     checks
+}
+
+/// The IDs of the zones where EKS places no control plane, by region. The names of these zones differ between accounts.
+///
+/// Source: awsdocs/amazon-eks-user-guide networking/network-reqs.adoc @4d52b4d0; eksctl-io/eksctl:pkg/az/az.go
+/// @99984adb (eksctl avoids them only if it selects the zones itself), read 2026-11-22.
+const ZONES_WITHOUT_CONTROL_PLANE: [(&str, &str); 3] = [
+    ("us-east-1", "use1-az3"),
+    ("us-west-1", "usw1-az2"),
+    ("ca-central-1", "cac1-az3"),
+];
+
+/// The check that EKS can place the control plane in the zones in the file.
+fn zone_check(create: &AwsCreate, target: &Target) -> Option<IdentityCheck> {
+    let mut rows = ZONES_WITHOUT_CONTROL_PLANE.iter();
+    let (_, id) = rows.find(|(region, _)| *region == target.region)?;
+    let subnets = match create.vpc.as_ref().map(|vpc| &vpc.value) {
+        Some(AwsVpc::Existing(vpc)) => Some(vpc.private_subnets.iter().chain(&vpc.public_subnets)),
+        Some(AwsVpc::Cidr(_)) | None => None,
+    };
+    let zones_of_subnets = subnets
+        .into_iter()
+        .flatten()
+        .filter(|subnet| !subnet.nodes_only.value)
+        .map(|subnet| subnet.zone.as_str());
+    let zones: BTreeSet<_> = (create.zones.iter().map(|zone| zone.as_str()))
+        .chain(zones_of_subnets)
+        .collect();
+    if zones.is_empty() {
+        return None;
+    }
+    Some(IdentityCheck {
+        subject: "list of zones in the file where EKS has no control plane",
+        is_location: false,
+        query: aws(["ec2", "describe-availability-zones"], &target.region)
+            .with_arguments(["--zone-names"])
+            .with_arguments(zones)
+            .with_arguments([
+                "--query".to_owned(),
+                format!("AvailabilityZones[?ZoneId=='{id}'].ZoneName"),
+            ])
+            .with_arguments(["--output", "text"]),
+        expected: String::new(),
+        mismatch_message:
+            "remove this zone from the zones of the cluster, or set nodesOnly for its subnets"
+                .to_owned(),
+    })
 }
 
 /// The check that eksctl created a cluster: it then has a CloudFormation stack, from which eksctl reads the VPC.

@@ -20,6 +20,17 @@ const MIN_PODS: u32 = 4;
 /// are taken off the memory: kubernetes `pkg/kubelet/nodestatus/setters.go`, `MachineInfo` (from memory).
 const HUGE_PAGES_BYTES: u64 = 5128 * 2 * MIB;
 
+/// Whether the node image reserves huge pages for EFA: only images with AWS' EFA driver do. Bottlerocket reserves none
+/// by default, and Ubuntu's images have no EFA installer.
+///
+/// Source: awsdocs/amazon-eks-user-guide ml/node-efa.adoc @0743cb1a, read 2026-11-22; for Ubuntu from memory.
+pub(super) fn has_huge_pages(pool: &Pool) -> bool {
+    matches!(
+        pool.os.value,
+        OsFamily::AmazonLinux2023 | OsFamily::AmazonLinux2
+    )
+}
+
 /// The resources that a node reserves, computed from its pod limit and its cores.
 ///
 /// The images use the pod limit of the instance type or that of the pool: the smaller one gives the lower bound.
@@ -39,8 +50,11 @@ pub(super) fn reserved_resources(pool: &Pool, size: NodeSize) -> Reserved {
         .max_pods
         .map_or(machine_pods, |pods| pods.value);
     let pods = u64::from(machine_pods.min(pool_pods));
-    let has_pages = pool.settings.network.efa.is_some() && pool.os.value != OsFamily::Bottlerocket;
-    let pages = if has_pages { HUGE_PAGES_BYTES } else { 0 };
+    let pages = if pool.settings.network.efa.is_some() && has_huge_pages(pool) {
+        HUGE_PAGES_BYTES
+    } else {
+        0
+    };
     Reserved {
         cpu: reserved_by_bands(size.cpu, CPU_BANDS),
         memory: (11 * pods + 255) * MIB + EVICTION + pages,

@@ -36,6 +36,9 @@ pub(super) const NAME_TAG: &str = "Name";
 /// The prefix of the tags that describe a future node to the Cluster Autoscaler.
 pub(super) const TEMPLATE_PREFIX: &str = "k8s.io/cluster-autoscaler/node-template/";
 
+/// The tag that records the scheduled action for the start of a capacity block.
+pub(super) const BLOCK_TAG: &str = "gpuc.dev/capacity-block";
+
 /// The prefix of gpuc's record.
 pub(super) const RECORD_PREFIX: &str = "gpuc.dev/";
 

@@ -244,6 +244,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         desired,
         update,
         lookup: None,
+        is_set_after_creation: false,
         external_entries: None,
         origin: Origin::derived([section.cluster.span, span], DerivationReason::Written),
     };
@@ -362,6 +363,32 @@ fn upgrade_channel(create: &AzureCreate) -> &'static str {
         AzureUpgradeChannel::Stable => "stable",
         AzureUpgradeChannel::Rapid => "rapid",
     }
+}
+
+/// What upgrades the node images of a cluster that gpuc creates.
+///
+/// Source: MicrosoftDocs/azure-aks-docs articles/aks/auto-upgrade-node-os-image.md @fb060abe, read 2026-11-22.
+pub(super) fn node_image_note(cluster: &Cluster) -> Option<String> {
+    let create = create_section(cluster)?;
+    let when = match create.maintenance {
+        Some(_) => "in the maintenance window",
+        None => "at any time",
+    };
+    Some(match create.node_image_channel.value {
+        AzureNodeImageChannel::NodeImage => {
+            format!("Node images: AKS upgrades them weekly, {when}, and recreates the nodes for it.")
+        }
+        AzureNodeImageChannel::SecurityPatch => {
+            format!("Node images: AKS installs security fixes {when}, and nothing else.")
+        }
+        AzureNodeImageChannel::Unmanaged => {
+            "Node images: the operating system of the nodes installs security fixes by itself.".to_owned()
+        }
+        AzureNodeImageChannel::None => {
+            "Node images: nothing installs security fixes. To upgrade, run `az aks nodepool upgrade --node-image-only`."
+                .to_owned()
+        }
+    })
 }
 
 fn node_image_channel(create: &AzureCreate) -> &'static str {

@@ -85,6 +85,7 @@ fn schedule(cluster: &Cluster, name: &str, window: &gpuc_schema::Spanned<Mainten
             desired,
             update: vec![set("update")],
             lookup: None,
+            is_set_after_creation: false,
             external_entries: None,
             origin: origin.clone(),
         }],

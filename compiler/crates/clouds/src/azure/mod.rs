@@ -123,6 +123,7 @@ static FACTS: CloudFacts = CloudFacts {
     announces_node_resources: false,
     storage: Some(&storage::STORAGE),
     node_repair: NodeRepair::Always,
+    node_image: Err("set `nodeImageChannel` and `maintenance` of the cluster"),
     // Source: learn.microsoft.com/azure/aks/use-network-policies, 2026-11-22.
     policy_enforcement_check: "`az aks show --query networkProfile.networkPolicy` with `cilium`, `calico` or `azure`",
     reserved_resources: Some(reserved::reserved_resources),
@@ -271,6 +272,10 @@ impl NodeFacts for Azure {
 impl Provision for Azure {
     fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         Some(cluster_name(cluster))
+    }
+
+    fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {
+        cluster::node_image_note(cluster).into_iter().collect()
     }
 
     fn container<'c>(&self, cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {

@@ -323,6 +323,7 @@ fn default_pool_removal(cluster: Checked<'_>, target: Target<'_>) -> Resource {
             desired: json!(false),
             update: vec![delete],
             lookup: None,
+            is_set_after_creation: false,
             external_entries: Some(kinds::OTHER_FIRST_POOL),
             origin: origin.clone(),
         }],

@@ -1,13 +1,14 @@
 //! Maintenance windows of a cluster.
 
+use gpuc_model::Cluster;
 use gpuc_model::plan::{Argument, Command};
 use gpuc_schema::Span;
 use gpuc_schema::config::{ExclusionScope, GcpCreate, Maintenance, MaintenanceExclusion, Weekday};
 use serde_json::{Value, json};
 
-use super::cluster_fields as kinds;
 use super::location::Target;
 use super::setting::Setting;
+use super::{cluster_fields as kinds, create_section};
 
 /// The maintenance window of a cluster, or its removal.
 pub(super) fn maintenance_setting(create: &GcpCreate, target: Target<'_>) -> Setting {
@@ -96,6 +97,24 @@ fn scope_name(exclusion: &MaintenanceExclusion) -> &'static str {
         ExclusionScope::NoMinorUpgrades => "no_minor_upgrades",
         ExclusionScope::NoMinorOrNodeUpgrades => "no_minor_or_node_upgrades",
     }
+}
+
+/// What upgrades the node images of a cluster that gpuc creates.
+pub(super) fn node_image_notes(cluster: &Cluster) -> Vec<String> {
+    let Some(create) = create_section(&cluster.config) else {
+        return Vec::new();
+    };
+    let scope = create.maintenance_exclusion.as_ref();
+    let when = match (&create.maintenance, scope.map(|it| it.scope.value)) {
+        (_, Some(ExclusionScope::NoUpgrades | ExclusionScope::NoMinorOrNodeUpgrades)) => {
+            ", except during the maintenance exclusion"
+        }
+        (Some(_), _) => ", in the maintenance window",
+        (None, _) => ", at any time",
+    };
+    vec![format!(
+        "Node images: GKE upgrades them automatically{when}."
+    )]
 }
 
 /// A window in the format of GKE: its first occurrence and its recurrence.

@@ -122,6 +122,9 @@ static FACTS: CloudFacts = CloudFacts {
     announces_node_resources: false,
     storage: Some(&storage::STORAGE),
     node_repair: NodeRepair::Always,
+    node_image: Err(
+        "GKE selects the release; `releaseChannel`, `maintenance` and `maintenanceExclusion` of the cluster limit its upgrades",
+    ),
     // Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/dataplane-v2, 2026-11-22.
     policy_enforcement_check: "`gcloud container clusters describe` with `datapathProvider: ADVANCED_DATAPATH`, or `networkPolicy` with `enabled: true`",
     reserved_resources: Some(reserved::reserved_resources),
@@ -301,6 +304,10 @@ impl NodeFacts for Gke {
 impl Provision for Gke {
     fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         Some(location::cluster_target(cluster).cluster)
+    }
+
+    fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {
+        maintenance::node_image_notes(cluster)
     }
 
     fn resources(&self) -> &'static [&'static ResourceKind] {

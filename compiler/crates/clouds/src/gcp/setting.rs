@@ -29,6 +29,7 @@ impl Setting {
                 desired,
                 update: Vec::new(),
                 lookup: None,
+                is_set_after_creation: false,
                 external_entries: None,
                 origin: Origin::derived([span], because),
             },

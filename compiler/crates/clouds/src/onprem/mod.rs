@@ -78,6 +78,7 @@ static FACTS: CloudFacts = CloudFacts {
     announces_node_resources: false,
     storage: None,
     node_repair: NodeRepair::Never,
+    node_image: Err("hosts have no node images"),
     // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11-22.
     policy_enforcement_check: "the network plugin of the cluster: Calico and Cilium enforce NetworkPolicies, Flannel \
                         alone does not",

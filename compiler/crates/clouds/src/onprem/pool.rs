@@ -106,6 +106,7 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
                 desired: labels_json(pool),
                 update: vec![patch("merge", LABELS_PATCH)],
                 lookup: None,
+                is_set_after_creation: false,
                 external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],
@@ -125,6 +126,7 @@ fn node_resource(pool: &Pool, host: &Spanned<String>, context: &str) -> Resource
                     )),
                 ],
                 lookup: None,
+                is_set_after_creation: false,
                 external_entries: None,
                 origin: Origin::rule(
                     [pool.name.span, host.span],

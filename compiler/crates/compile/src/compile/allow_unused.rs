@@ -35,7 +35,7 @@ nodePools:
 };
 
 /// The names of warnings that depend on today's date.
-const DATED: &[&str] = &["kubernetes-support-ending"];
+const DATED: &[&str] = &["kubernetes-support-ending", "capacity-block-ended"];
 
 /// Reports the entries of `allow` that suppress nothing. `used` tells for each entry whether it suppressed a warning.
 ///

@@ -75,6 +75,9 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
             .map(|label| (label.key.clone(), label.value.clone()))
             .collect(),
         min_nodes: pool.nodes.expect_resolved().min,
+        period: pool
+            .capacity_period()
+            .map(|period| (period.start.to_string(), period.scale_down.to_string())),
         allocatable: advertised
             .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),

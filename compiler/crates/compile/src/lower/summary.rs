@@ -403,6 +403,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     notes.extend(operator(cluster));
     notes.extend(driver_upgrades::notes(cluster));
     notes.extend(super::storage::notes(cluster));
+    notes.extend(cluster.cloud.node_image_notes(cluster));
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

@@ -84,6 +84,8 @@ pub struct CloudFacts {
     pub storage: Option<&'static StorageFacts>,
     /// Whether it replaces unhealthy nodes.
     pub node_repair: NodeRepair,
+    /// Whether a pool selects the release of its node image. If not, what does: the end of a help.
+    pub node_image: Result<(), &'static str>,
     /// How to find out whether the network of a cluster enforces `NetworkPolicies`, for messages.
     pub policy_enforcement_check: &'static str,
     /// Lower bounds of the resources that a node reserves, by pool and size. `None` if nodes are the user's hosts,

@@ -211,6 +211,11 @@ pub trait Provision {
     /// The provisioning plan of a cluster.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
 
+    /// Sentences about what upgrades the node images of the pools that gpuc creates, for the README of the tree.
+    fn node_image_notes(&self, _cluster: &Cluster) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
     fn keeps_above_maximum(&self) -> Option<&'static str> {
         None

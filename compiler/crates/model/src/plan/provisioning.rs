@@ -389,6 +389,8 @@ pub struct Field {
     pub desired: serde_json::Value,
     /// How the scripts read the value, if the cloud chooses it.
     pub lookup: Option<Lookup>,
+    /// Whether the create commands cannot set it, so that the scripts update the field directly after the creation.
+    pub is_set_after_creation: bool,
     /// The commands that update it; empty if it is immutable.
     pub update: Vec<Command>,
     /// For a set with externally managed entries: the jq program that lists their names. The script keeps and reports

@@ -11,6 +11,8 @@ pub struct Expectation {
     pub selector: BTreeMap<String, String>,
     /// The minimum number of nodes.
     pub min_nodes: u32,
+    /// The time outside of which no nodes are expected: its start and its end, in UTC.
+    pub period: Option<(String, String)>,
     /// The allocatable GPU resources of a node.
     pub allocatable: BTreeMap<String, u32>,
     /// The devices of a node that are allocated through DRA.

@@ -18,6 +18,13 @@ identity 'AWS account' 123456789012 \
   --region us-east-1 \
   --query Account \
   --output text
+identity 'list of zones in the file where EKS has no control plane' '' \
+  'remove this zone from the zones of the cluster, or set nodesOnly for its subnets' \
+  aws ec2 describe-availability-zones \
+  --region us-east-1 \
+  --zone-names us-east-1a us-east-1b \
+  --query 'AvailabilityZones[?ZoneId=='\''use1-az3'\''].ZoneName' \
+  --output text
 
 read_1() {
   define "$here"/eks-node-group.jq
@@ -159,11 +166,14 @@ compare_1() {
     '{"maxUnavailable":1,"updateStrategy":"MINIMAL"}' \
     '.nodegroup.updateConfig // {maxUnavailable: 1} | {maxUnavailable, maxUnavailablePercentage, updateStrategy: (.updateStrategy // "DEFAULT")} | with_entries(select(.value != null))'
   field 'node repair' changes '' false '.nodegroup.nodeRepairConfig.enabled // false'
-  field 'number of nodes' changes '' \
-    '{"minSize":4,"maxSize":4}' \
-    '.nodegroup.scalingConfig | {minSize, maxSize}'
+  field 'number of nodes during the capacity block' changes '' \
+    '{"minSize":4,"maxSize":4,"start":"2096-12-01T11:30:00Z","scaleDown":"2096-12-15T10:50:00Z"}' \
+    '.nodegroup.scalingConfig | if fits_block($want) then $want else {minSize, maxSize, desiredSize} end'
+  field 'start of the capacity block' changes '' \
+    '"2096-12-01T11:30:00Z 4"' \
+    '.nodegroup.tags["gpuc.dev/capacity-block"] // "" | if ($want | split(" ")[0] | fromdate) <= now then $want else . end'
   field 'Kubernetes version' rolls \
-    'EKS drains every node and replaces it with one of the new version' \
+    'EKS upgrades a node group with a capacity block only at size 0: the scripts delete its nodes first, and then add new ones' \
     '"1.36"' \
     '.nodegroup.version | if (split(".")[1] | tonumber) > ($want | split(".")[1] | tonumber) then $want else . end'
   compare_fields
@@ -187,6 +197,7 @@ apply_1() {
       --nodegroup-name train \
       --output json \
       --update-id "$update"
+    set_after_creation 'number of nodes during the capacity block' 'start of the capacity block'
     return
   fi
   if differs labels; then
@@ -287,11 +298,11 @@ apply_1() {
       --output json \
       --update-id "$update"
   fi
-  if differs 'number of nodes'; then
+  if differs 'number of nodes during the capacity block'; then
     local observed_1
     observed_1=$(observed \
-      '{"minSize":4,"maxSize":4}' \
-      '.nodegroup.scalingConfig.desiredSize as $now | $want + {desiredSize: ([([$now, $want.minSize] | max), $want.maxSize] | min)}')
+      '{"minSize":4,"maxSize":4,"start":"2096-12-01T11:30:00Z","scaleDown":"2096-12-15T10:50:00Z"}' \
+      'size_for_block($want)')
     run_update aws eks update-nodegroup-config \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
@@ -304,12 +315,61 @@ apply_1() {
       --output json \
       --update-id "$update"
   fi
+  if differs 'start of the capacity block'; then
+    local observed_1
+    observed_1=$(observed \
+      '"2096-12-01T11:30:00Z 4"' \
+      '.nodegroup.resources.autoScalingGroups[0].name')
+    run aws autoscaling put-scheduled-update-group-action \
+      --region us-east-1 \
+      --scheduled-action-name gpuc-capacity-block \
+      --start-time 2096-12-01T11:30:00Z \
+      --min-size 4 \
+      --desired-capacity 4 \
+      --auto-scaling-group-name "$observed_1"
+    local observed_2
+    observed_2=$(observed '"2096-12-01T11:30:00Z 4"' .nodegroup.nodegroupArn)
+    run aws eks tag-resource \
+      --region us-east-1 \
+      --tags '{"gpuc.dev/capacity-block":"2096-12-01T11:30:00Z 4"}' \
+      --resource-arn "$observed_2"
+  fi
   if differs 'Kubernetes version'; then
+    local observed_1
+    observed_1=$(observed \
+      '"1.36"' \
+      '.nodegroup.scalingConfig | {minSize: 0, maxSize, desiredSize: 0}')
+    run_update aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train \
+      --scaling-config "$observed_1"
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name eks-training-h100 \
+      --nodegroup-name train \
+      --output json \
+      --update-id "$update"
     run_update aws eks update-nodegroup-version \
       --region us-east-1 \
       --cluster-name eks-training-h100 \
       --nodegroup-name train \
       --kubernetes-version 1.36
+    await_update aws eks describe-update \
+      --region us-east-1 \
+      --name eks-training-h100 \
+      --nodegroup-name train \
+      --output json \
+      --update-id "$update"
+    local observed_2
+    observed_2=$(observed \
+      '"1.36"' \
+      'size_for_block({"minSize":4,"maxSize":4,"start":"2096-12-01T11:30:00Z","scaleDown":"2096-12-15T10:50:00Z"})')
+    run_update aws eks update-nodegroup-config \
+      --region us-east-1 \
+      --cluster-name eks-training-h100 \
+      --nodegroup-name train \
+      --scaling-config "$observed_2"
     await_update aws eks describe-update \
       --region us-east-1 \
       --name eks-training-h100 \

@@ -86,6 +86,17 @@ at_exit() {
     kube delete resourceclaim "$test_claim" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
 }
 
+# during START END COUNT: prints COUNT between these times in UTC, and 0 before and after. These times are sorted as texts.
+during() {
+  local now
+  now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+  if [[ $now < $1 ]] || [[ ! $now < $2 ]]; then
+    echo 0
+  else
+    echo "$3"
+  fi
+}
+
 # nodes POOL FEWEST SELECTOR: counts the pool's ready nodes, and saves them for the next checks. A node whose GPUs
 # gpuc-runtime has not partitioned yet is not ready: no pod can be scheduled to it.
 nodes() {
@@ -283,6 +294,13 @@ else
     --region us-east-1 \
     --query Account \
     --output text
+  identity 'list of zones in the file where EKS has no control plane' '' \
+    'remove this zone from the zones of the cluster, or set nodesOnly for its subnets' \
+    aws ec2 describe-availability-zones \
+    --region us-east-1 \
+    --zone-names us-east-1a us-east-1b \
+    --query 'AvailabilityZones[?ZoneId=='\''use1-az3'\''].ZoneName' \
+    --output text
   export KUBECONFIG="$work/kubeconfig"
   aws eks update-kubeconfig --region us-east-1 --name eks-training-h100 >"$work/said" 2>&1 ||
     { cat "$work/said" >&2; die 'cannot fetch a kubeconfig'; }
@@ -291,7 +309,7 @@ fi
 
 nodes system 2 'gpuc.dev/pool=system'
 
-nodes train 4 'gpuc.dev/pool=train'
+nodes train "$(during 2096-12-01T11:30:00Z 2096-12-15T10:50:00Z 4)" 'gpuc.dev/pool=train'
 allocatable train nvidia.com/gpu 8
 allocatable train vpc.amazonaws.com/efa 32
 daemon_set train gpuc-system gpuc-runtime-train

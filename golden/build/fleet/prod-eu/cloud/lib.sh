@@ -544,15 +544,31 @@ require_ready() {
   die "${names[number]}: not found after the commands above"
 }
 
-# Stops if the resource of this number, which this script created, differs from the request in a field that only a
-# replacement changes: a cloud may omit such a setting with no more than a warning.
-require_requested() {
+# set_after_creation FIELD…: reports, in a dry run, the fields that complete_creation sets.
+set_after_creation() {
+  [ -z "$dry_run" ] || say "${names[number]}: set after the creation: $(listed "$@")"
+}
+
+# Completes the resource of this number, which this script created. Stops if it differs from the request in a field that
+# only a replacement changes: a cloud may omit such a setting with no more than a warning. Then updates the fields that
+# the creation has no flags for, except those whose update drains nodes.
+complete_creation() {
   [ -z "$dry_run" ] && [ -n "${stateful[number]}" ] || return 0
-  local check_only=yes replacements=() disruptions=() skips=() unmarked=()
+  compare_quietly
+  [ -n "$updatable" ] || return 0
+  acted=
+  "apply_$number"
+  [ -z "$acted" ] || require_ready
+}
+
+compare_quietly() {
+  local check_only=yes verify_only='' replacements=() disruptions=() skips=() unmarked=()
   "compare_$number"
   [ ${#replacements[@]} -eq 0 ] ||
     die 'created, but not as requested:' "${replacements[@]}" \
       'remove the cause, delete the resource, then run this script again'
+  updatable=
+  [ ${#disruptions[@]} -gt 0 ] || [ ${#skips[@]} -gt 0 ] || updatable=yes
 }
 
 # Explains why a command on the resource of this number failed, if its state shows the reason.
@@ -587,8 +603,9 @@ lookup() {
 
 # field NAME CHANGE REASON WANT READ [OTHERS]: adds a field to compare. WANT is JSON; READ is the jq program that reads
 # the current value from the resource. CHANGE is how a difference is handled: `changes` updates in place, `rolls` drains
-# nodes, `replaces` requires replacement, `climbs` is a version that must not skip a minor version. REASON explains all
-# but the first. OTHERS is the jq program that lists entries that gpuc does not manage; they are kept.
+# nodes, `offers` drains nodes for a value that the cloud recommends, and is done only with --allow-disruption,
+# `replaces` requires replacement, `climbs` is a version that must not skip a minor version. REASON explains all but the
+# first. OTHERS is the jq program that lists entries that gpuc does not manage; they are kept.
 field() {
   local index=${#fields[@]} next=empty
   fields+=("$1")
@@ -620,8 +637,13 @@ compare_fields() {
       case $what in
         kept) [ -n "$check_only" ] || say "$name: not managed by gpuc, kept: $text" ;;
         differs)
-          differing[number]+="${fields[index]}"$'\n'
           difference="$name: $text"
+          if [ "${changes[index]}" = offers ] && [ -z "$allow_disruption" ]; then
+            [ -n "$check_only" ] && [ -z "$verify_only" ] ||
+              say "$difference: to apply this, run apply.sh --allow-disruption: ${reasons[index]}"
+            continue
+          fi
+          differing[number]+="${fields[index]}"$'\n'
           case ${changes[index]} in
             replaces) replacements+=("$difference" "  ${reasons[index]}") ;;
             rolls) disruptions+=("$difference" "  ${reasons[index]}") ;;
@@ -630,7 +652,7 @@ compare_fields() {
           if [ -n "$verify_only" ]; then
             case ${changes[index]} in
               replaces) say "$difference: requires replacement" ;;
-              rolls) say "$difference: to apply this, run apply.sh --allow-disruption" ;;
+              rolls | offers) say "$difference: to apply this, run apply.sh --allow-disruption" ;;
               *) say "$difference: to apply this, run apply.sh" ;;
             esac
           elif [ -z "$check_only" ]; then
@@ -725,7 +747,7 @@ report_absent() {
 
 # carry_out COUNT: reads every resource with compare_1, compare_2, …, then creates or updates each with apply_1, apply_2, ….
 carry_out() {
-  local count=$1 before is_new
+  local count=$1 before is_new updatable
   for ((number = 1; number <= count; number++)); do
     "compare_$number"
   done
@@ -747,7 +769,7 @@ carry_out() {
     if [ -n "$acted" ] || [ "${states[number]}" = degraded ]; then
       require_ready
     fi
-    [ -z "$is_new" ] || [ -z "$acted" ] || require_requested
+    [ -z "$is_new" ] || [ -z "$acted" ] || complete_creation
     acted=$before$acted
   done
   [ ${#absent[@]} -eq 0 ] || {

@@ -86,6 +86,17 @@ at_exit() {
     kube delete resourceclaim "$test_claim" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null 2>&1 || :
 }
 
+# during START END COUNT: prints COUNT between these times in UTC, and 0 before and after. These times are sorted as texts.
+during() {
+  local now
+  now=$(date -u +%Y-%m-%dT%H:%M:%SZ)
+  if [[ $now < $1 ]] || [[ ! $now < $2 ]]; then
+    echo 0
+  else
+    echo "$3"
+  fi
+}
+
 # nodes POOL FEWEST SELECTOR: counts the pool's ready nodes, and saves them for the next checks. A node whose GPUs
 # gpuc-runtime has not partitioned yet is not ready: no pod can be scheduled to it.
 nodes() {

@@ -18,6 +18,13 @@ identity 'AWS account' 123456789012 \
   --region us-east-1 \
   --query Account \
   --output text
+identity 'list of zones in the file where EKS has no control plane' '' \
+  'remove this zone from the zones of the cluster, or set nodesOnly for its subnets' \
+  aws ec2 describe-availability-zones \
+  --region us-east-1 \
+  --zone-names us-east-1a us-east-1b \
+  --query 'AvailabilityZones[?ZoneId=='\''use1-az3'\''].ZoneName' \
+  --output text
 
 read_1() {
   define "$here"/eks-node-group.jq

@@ -76,3 +76,16 @@ def template_of_scaling_groups:
 
 def template_left_on_scaling_groups:
   on_scaling_groups(template_left // [] | map({Key: .})) | if . == [] then null else . end;
+
+# The limits and the number of nodes that a capacity block requires now, from the current ones. null after its nodes were
+# deleted.
+def block_size($block):
+  if now < ($block.start | fromdate) then {minSize: 0, maxSize: $block.maxSize, desiredSize: 0}
+  elif now < ($block.scaleDown | fromdate) then
+    {minSize: $block.minSize, maxSize: $block.maxSize,
+     desiredSize: ([([.desiredSize, $block.minSize] | max), $block.maxSize] | min)}
+  else null end;
+
+def fits_block($block): block_size($block) as $size | $size == null or $size == {minSize, maxSize, desiredSize};
+
+def size_for_block($block): .nodegroup.scalingConfig | block_size($block) // {minSize, maxSize, desiredSize};

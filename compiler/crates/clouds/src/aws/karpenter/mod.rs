@@ -22,7 +22,7 @@ use sha2::{Digest as _, Sha256};
 use super::{cluster_name, section};
 
 pub(super) use drift::{PROVISIONER, auto_upgrade};
-pub(super) use node_class::ami_alias;
+pub(super) use node_class::ami_family;
 pub(super) use node_pool::capacity_type;
 pub(super) use stack::{KARPENTER_NODES, STACK, resources, template_file};
 

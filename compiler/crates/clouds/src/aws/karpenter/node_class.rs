@@ -12,7 +12,7 @@ use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
 
 use super::super::node_group::NodeGroup;
-use super::super::{cluster, cluster_name, local_disks, section, tags};
+use super::super::{cluster, cluster_name, local_disks, node_image, section, tags};
 use super::{COMPONENT, instance_profile_name};
 
 /// The pinned release of Amazon Linux 2023 for EKS, which other projects pin for Karpenter too. It is the same release
@@ -20,19 +20,19 @@ use super::{COMPONENT, instance_profile_name};
 ///
 /// Source: <https://github.com/awslabs/amazon-eks-ami/releases>, by its tag in public `EC2NodeClass`es of September
 /// 2026; not looked up in AWS.
-const AL2023_ALIAS: &str = "al2023@v20260903";
+const AL2023_RELEASE: &str = "v20260903";
 
 /// The pinned release of Bottlerocket. It has variants for Kubernetes 1.37 and all earlier versions that gpuc supports:
 /// those for 1.36 exist since 1.61.0, those for 1.37 since 1.66.0, and 1.30 is the newest that was removed.
 ///
 /// Source: bottlerocket-os/bottlerocket#4841, #4880 and #4946, 2026-09-18.
-const BOTTLEROCKET_ALIAS: &str = "bottlerocket@v1.66.0";
+const BOTTLEROCKET_RELEASE: &str = "v1.66.0";
 
-/// The alias of an image family that Karpenter supports and that gpuc pins.
-pub(in super::super) fn ami_alias(family: OsFamily) -> Option<&'static str> {
+/// The alias of an image family that Karpenter supports, and the release that gpuc pins.
+pub(in super::super) fn ami_family(family: OsFamily) -> Option<(&'static str, &'static str)> {
     match family {
-        OsFamily::AmazonLinux2023 => Some(AL2023_ALIAS),
-        OsFamily::Bottlerocket => Some(BOTTLEROCKET_ALIAS),
+        OsFamily::AmazonLinux2023 => Some(("al2023", AL2023_RELEASE)),
+        OsFamily::Bottlerocket => Some(("bottlerocket", BOTTLEROCKET_RELEASE)),
         _ => None,
     }
 }
@@ -43,8 +43,11 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let section = section(&checked.config);
     let name = cluster_name(&checked.config);
     let settings = &pool.settings;
-    let alias = ami_alias(pool.os.value);
-    let alias = alias.unwrap_or_else(|| unreachable!("a rule rejects other images"));
+    let family = ami_family(pool.os.value);
+    let (family, pinned) = family.unwrap_or_else(|| unreachable!("a rule rejects other images"));
+    let image = settings.node_image.as_ref();
+    let release = node_image::alias_release(image).unwrap_or(pinned);
+    let alias = format!("{family}@{release}");
     let (subnets, mut inputs) = subnet_selector_terms(checked, &group);
     let mut spec = json!({
         "amiSelectorTerms": [{"alias": alias}],
@@ -63,6 +66,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
         pool.os.span,
         settings.disk_gib.span,
     ]);
+    inputs.extend(image.map(|image| image.span));
     if let Some(id) = group.reservation() {
         spec["capacityReservationSelectorTerms"] = json!([{"id": id.value}]);
         inputs.push(id.span);

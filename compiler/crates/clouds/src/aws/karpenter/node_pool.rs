@@ -177,7 +177,7 @@ mod tests {
                 json!([{"id": "cr-0123456789abcdef0"}]),
             ),
             (
-                "{capacityBlock: {id: cr-0123456789abcdef0, count: 4}}",
+                "{capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: '2096-12-01T11:30:00Z', end: '2096-12-15T11:30:00Z'}}",
                 "reserved",
                 json!([{"id": "cr-0123456789abcdef0"}]),
             ),

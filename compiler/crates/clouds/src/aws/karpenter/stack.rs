@@ -121,6 +121,7 @@ fn stack_resource(checked: &Checked<'_>, target: &Target, origin: Origin) -> Res
             desired: json!(template),
             update: vec![deploy],
             lookup: None,
+            is_set_after_creation: false,
             external_entries: None,
             origin: origin.clone(),
         }],

@@ -1,15 +1,18 @@
 //! The fields of a node group, with the desired values and the commands that update them.
 
+use gpuc_model::CapacityPeriod;
 use gpuc_model::plan::{Argument, Command, Field, FieldKind};
 use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
 
-use super::super::commands::Target;
+use super::super::commands::{Target, aws};
 use super::super::node_group::{NodeGroup, api_effect_name};
+use super::super::node_image;
 use super::super::{local_disks, ownership, tags};
 use super::kinds::{
-    CAPACITY, DISK, EFA, IMAGE, IMAGE_VERSION, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS,
-    PLACEMENT_GROUP, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+    BLOCK_RELEASE, BLOCK_SIZE, BLOCK_START, BLOCK_VERSION, CAPACITY, DISK, EFA, IMAGE,
+    IMAGE_VERSION, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS, PLACEMENT_GROUP, RELEASE,
+    REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
 };
 
 /// Every field, in the order in which they are compared and updated.
@@ -19,17 +22,51 @@ pub(super) fn fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     let version = group.cluster.kubernetes.expect_resolved();
     let origin = Origin::derived([version.span], DerivationReason::Written);
     let desired = version.to_string();
-    if group.has_eks_image() {
-        let name = &group.pool.name.value;
-        let update = target
-            .group_command("update-nodegroup-version", name)
-            .with_arguments(["--kubernetes-version", &desired]);
-        let update = vec![update, target.await_group_update(name)];
-        fields.push(field(&VERSION, json!(desired), update, origin));
-    } else {
+    if !group.has_eks_image() {
         fields.push(field(&IMAGE_VERSION, json!(desired), Vec::new(), origin));
+        return fields;
     }
+    let release = node_image::release(group, target);
+    let (version_kind, release_kind) = if group.pool.capacity_period().is_some() {
+        (&BLOCK_VERSION, &BLOCK_RELEASE)
+    } else {
+        (&VERSION, &RELEASE)
+    };
+    let pinned = release.as_ref().and_then(|it| it.version.as_deref());
+    let update = upgrade_commands(group, target, pinned);
+    fields.push(field(version_kind, json!(desired), update.clone(), origin));
+    fields.extend(release.map(|release| Field {
+        lookup: release.lookup,
+        ..field(release_kind, release.desired, update, release.origin)
+    }));
     fields
+}
+
+/// The commands that update the nodes to the Kubernetes version, with this release of the image or the newest one. EKS
+/// upgrades a node group with a capacity block only while it has no nodes.
+///
+/// Source: awsdocs/amazon-eks-user-guide nodes/capacity-blocks-mng.adoc @2ef9e386, read 2026-11-22.
+fn upgrade_commands(group: &NodeGroup<'_>, target: &Target, release: Option<&str>) -> Vec<Command> {
+    let name = &group.pool.name.value;
+    let version = group.cluster.kubernetes.expect_resolved().to_string();
+    let mut command = target
+        .group_command("update-nodegroup-version", name)
+        .with_arguments(["--kubernetes-version", &version]);
+    if let Some(release) = release {
+        command = command.with_arguments(["--release-version", release]);
+    }
+    let upgrade = [command, target.await_group_update(name)];
+    let Some(period) = group.pool.capacity_period() else {
+        return upgrade.into();
+    };
+    let resize = |program: &str| {
+        let size = Argument::Observed(program.to_owned());
+        target.update_group(name, "--scaling-config", size)
+    };
+    let empty = resize(".nodegroup.scalingConfig | {minSize: 0, maxSize, desiredSize: 0}");
+    // Not the current size: an interrupted run may have left the group empty.
+    let full = resize(&format!("size_for_block({})", block_size(group, &period)));
+    empty.into_iter().chain(upgrade).chain(full).collect()
 }
 
 /// The fields that are immutable after creation.
@@ -150,9 +187,8 @@ fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     ];
     let repair = group.repair();
     let repair_config = json!({"enabled": repair.value});
-    let nodes = group.nodes;
     let observed = |program: &str| Argument::Observed(program.to_owned());
-    vec![
+    let mut fields = vec![
         with_external_entries(
             field(
                 &LABELS,
@@ -207,16 +243,82 @@ fn mutable_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
             ),
             Origin::derived([repair.span], DerivationReason::Written),
         ),
-        field(
+    ];
+    fields.extend(size_fields(group, target));
+    fields
+}
+
+/// The number of nodes; with a capacity block, for the time of the block.
+fn size_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
+    let nodes = group.nodes;
+    let name = group.pool.name.value.as_str();
+    let resize = |program: String| {
+        target.update_group(name, "--scaling-config", Argument::Observed(program))
+    };
+    let spans = [nodes.min_span, nodes.max_span];
+    let Some(period) = group.pool.capacity_period() else {
+        return vec![field(
             &SIZE,
             json!({"minSize": nodes.min, "maxSize": nodes.max}),
-            change(
-                "--scaling-config",
-                Argument::Observed(scaling_within_limits()),
-            ),
-            Origin::derived([nodes.min_span, nodes.max_span], DerivationReason::Written),
+            resize(scaling_within_limits()),
+            Origin::derived(spans, DerivationReason::Written),
+        )];
+    };
+    let start = period.start.to_string();
+    let origin = Origin::rule(
+        spans
+            .into_iter()
+            .chain([period.start_span, period.end_span]),
+        "a capacity block has machines only between its start and its end",
+    );
+    let record = format!("{start} {}", nodes.min);
+    let schedule = aws(
+        ["autoscaling", "put-scheduled-update-group-action"],
+        &target.region,
+    )
+    .with_arguments(["--scheduled-action-name", "gpuc-capacity-block"])
+    .with_arguments(["--start-time", &start])
+    .with_arguments([
+        "--min-size".to_owned(),
+        nodes.min.to_string(),
+        "--desired-capacity".to_owned(),
+        nodes.min.to_string(),
+        "--auto-scaling-group-name".to_owned(),
+    ])
+    .with_argument(Argument::Observed(
+        ".nodegroup.resources.autoScalingGroups[0].name".to_owned(),
+    ));
+    // The tag is set last: after an interrupted run, the next one sets the action again.
+    let tag = aws(["eks", "tag-resource"], &target.region)
+        .with_arguments([
+            "--tags".to_owned(),
+            json!({tags::BLOCK_TAG: record}).to_string(),
+        ])
+        .with_arguments(["--resource-arn"])
+        .with_argument(Argument::Observed(".nodegroup.nodegroupArn".to_owned()));
+    let rows = [
+        (
+            &BLOCK_SIZE,
+            block_size(group, &period),
+            resize("size_for_block($want)".to_owned()),
         ),
-    ]
+        (&BLOCK_START, json!(record), vec![schedule, tag]),
+    ];
+    let fields = rows.map(|(kind, desired, update)| Field {
+        is_set_after_creation: true,
+        ..field(kind, desired, update, origin.clone())
+    });
+    fields.into()
+}
+
+/// The size of a node group during its capacity block, and the time of the block.
+fn block_size(group: &NodeGroup<'_>, period: &CapacityPeriod) -> Value {
+    json!({
+        "minSize": group.nodes.min,
+        "maxSize": group.nodes.max,
+        "start": period.start.to_string(),
+        "scaleDown": period.scale_down.to_string(),
+    })
 }
 
 /// The scaling limits with the current number of nodes, clamped to the limits: within them the autoscaler sets it.
@@ -231,6 +333,7 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin:
         desired,
         update,
         lookup: None,
+        is_set_after_creation: false,
         external_entries: None,
         origin,
     }

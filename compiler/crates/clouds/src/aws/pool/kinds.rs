@@ -26,7 +26,12 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
         UPGRADE,
         REPAIR,
         SIZE,
+        BLOCK_SIZE,
+        BLOCK_START,
         VERSION,
+        RELEASE,
+        BLOCK_VERSION,
+        BLOCK_RELEASE,
     ],
     definitions: include_str!("../node_group.jq"),
     state: Some(&state::NODE_GROUP),
@@ -215,4 +220,54 @@ pub(super) const VERSION: FieldKind = FieldKind {
         reason: "EKS drains every node and replaces it with one of the new version",
     },
     source: EKS_API,
+};
+
+/// The limits of the number of nodes with a capacity block: 0 before it starts. After its nodes were deleted, EKS owns
+/// the size.
+pub(super) const BLOCK_SIZE: FieldKind = FieldKind {
+    name: "number of nodes during the capacity block",
+    read: ".nodegroup.scalingConfig | if fits_block($want) then $want else {minSize, maxSize, desiredSize} end",
+    create_flag: None,
+    change: Change::Resize,
+    source: CAPACITY_BLOCKS,
+};
+
+/// The scheduled action that adds the nodes when the capacity block starts. EKS does not report it: gpuc records it as
+/// a tag. A block that has started needs none.
+pub(super) const BLOCK_START: FieldKind = FieldKind {
+    name: "start of the capacity block",
+    read: r#".nodegroup.tags["gpuc.dev/capacity-block"] // "" | if ($want | split(" ")[0] | fromdate) <= now then $want else . end"#,
+    create_flag: None,
+    change: Change::InPlace,
+    source: CAPACITY_BLOCKS,
+};
+
+const CAPACITY_BLOCKS: &str = "awsdocs/amazon-eks-user-guide nodes/capacity-blocks-mng.adoc @2ef9e386, read 2026-11-22; botocore 1.43.11, \
+     autoscaling PutScheduledUpdateGroupAction";
+
+/// The release of the image. With another Kubernetes version, the update of that version selects the release.
+pub(super) const RELEASE: FieldKind = FieldKind {
+    name: "node image release",
+    read: r#".nodegroup | {kubernetes: .version, release: .releaseVersion}
+        | if $want == null or .kubernetes != $want.kubernetes then $want else . end"#,
+    create_flag: None,
+    change: Change::NodeRollout {
+        reason: "EKS drains every node and replaces it with one of the new release",
+    },
+    source: EKS_API,
+};
+
+pub(super) const BLOCK_VERSION: FieldKind = FieldKind {
+    change: BLOCK_UPGRADE,
+    ..VERSION
+};
+
+pub(super) const BLOCK_RELEASE: FieldKind = FieldKind {
+    change: BLOCK_UPGRADE,
+    ..RELEASE
+};
+
+const BLOCK_UPGRADE: Change = Change::NodeRollout {
+    reason: "EKS upgrades a node group with a capacity block only at size 0: the scripts delete its nodes first, and then \
+             add new ones",
 };

@@ -177,7 +177,7 @@ mod tests {
     fn values_that_eks_does_not_report_are_recorded() {
         let pool = only_pool(
             "nodePools: [{name: gpu, machine: p5.48xlarge, zones: [us-east-1b], nodes: {min: 1, max: 1}, \
-             network: {efa: {}}, maxPods: 50, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4}}}]",
+             network: {efa: {}}, maxPods: 50, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 4, start: '2096-12-01T11:30:00Z', end: '2096-12-15T11:30:00Z'}}}]",
         );
         for (name, desired) in [
             ("disk size in GiB", json!("100")),

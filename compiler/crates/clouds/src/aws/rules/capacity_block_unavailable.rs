@@ -25,7 +25,7 @@ kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
-  - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2}}}
+  - {name: gpu, machine: g5.xlarge, zones: [us-east-1a], nodes: {count: 2}, capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}}
 "#,
         correction: Correction::Replace("g5.xlarge", "p4d.24xlarge"),
     },

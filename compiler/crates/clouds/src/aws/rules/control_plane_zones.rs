@@ -52,12 +52,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
         }
         let subnets = vpc.private_subnets.iter().chain(&vpc.public_subnets);
-        let zones: BTreeSet<_> = subnets.map(|subnet| subnet.zone.as_str()).collect();
+        let zones: BTreeSet<_> = subnets
+            .filter(|subnet| !subnet.nodes_only.value)
+            .map(|subnet| subnet.zone.as_str())
+            .collect();
         if zones.len() < 2 || vpc.private_subnets.is_empty() {
             report
                 .diagnostic(&RULE.code, vpc.id.span, "the VPC has too few subnets")
                 .primary_label("requires subnets in two zones, and a private subnet for nodes")
-                .help("list private subnets in two zones")
+                .help("list private subnets in two zones, without `nodesOnly`")
                 .emit();
         }
         return;

@@ -37,7 +37,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in karpenter::provisioned_pools(cluster) {
-        if karpenter::ami_alias(pool.os.value).is_some() {
+        if karpenter::ami_family(pool.os.value).is_some() {
             continue;
         }
         let family = family_name(pool.os.value);

@@ -3,11 +3,14 @@
 mod account_malformed;
 mod autoscaler_target_mismatch;
 mod aws_id_malformed;
+mod capacity_block_ended;
+mod capacity_block_period;
 mod capacity_block_unavailable;
 mod compact_placement_unsupported;
 mod control_plane_zones;
 mod driver_daemonset_unsupported;
 mod driver_installed_twice;
+mod efa_driver_unverified;
 mod efa_several_zones;
 mod efa_unavailable;
 mod eksctl_plugin_conflict;
@@ -23,6 +26,8 @@ mod karpenter_unschedulable;
 mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
+mod node_image_malformed;
+mod nodes_only_unused;
 mod plugin_cannot_share;
 mod plugin_not_in_image;
 mod region_malformed;
@@ -87,6 +92,11 @@ pub(super) static RULES: &[&Rule] = &[
     &karpenter_overprovisioning::RULE,
     &autoscaler_target_mismatch::RULE,
     &vpc_missing::RULE,
+    &capacity_block_period::RULE,
+    &capacity_block_ended::RULE,
+    &node_image_malformed::RULE,
+    &efa_driver_unverified::RULE,
+    &nodes_only_unused::RULE,
 ];
 
 /// The pools that gpuc creates.

@@ -53,10 +53,17 @@ fn run(cluster: &Cluster, report: &mut Report) {
             Some(_) => format!("node groups are not supported in the Local Zone `{zone}`"),
             None => format!("invalid zone `{zone}`"),
         };
-        report
+        let builder = report
             .diagnostic(&RULE.code, zone.span, message)
-            .label(region.span, "the cluster's region")
-            .help(format!("write a zone such as `{region}a`"))
-            .emit();
+            .label(region.span, "the cluster's region");
+        if names::is_zone_id(zone) {
+            builder.help(format!(
+                "write the name that this zone ID has in your account: `aws ec2 describe-availability-zones --region \
+                 {region} --zone-ids {zone} --query AvailabilityZones[].ZoneName` prints it"
+            ))
+        } else {
+            builder.help(format!("write a zone such as `{region}a`"))
+        }
+        .emit();
     }
 }

@@ -143,6 +143,7 @@ impl PoolSettings<'_> {
             desired,
             update: Vec::new(),
             lookup: None,
+            is_set_after_creation: false,
             external_entries: None,
             origin: self.origin(),
         }

@@ -188,6 +188,7 @@ pub(super) fn definitions(kind: &ResourceKind) -> Option<(String, &'static str)>
 fn compare_field(field: &Field) -> String {
     let (change, reason) = match field.kind.change {
         Change::Replacement { reason } => ("replaces", reason),
+        Change::NodeRollout { reason } if field.lookup.is_some() => ("offers", reason),
         Change::NodeRollout { reason } if !field.update.is_empty() => ("rolls", reason),
         _ if field.update.is_empty() => ("replaces", "no command updates it"),
         Change::MinorVersionSteps { reason, .. } => ("climbs", reason),
@@ -243,6 +244,11 @@ fn create_segments(resource: &Resource) -> Segments<'_> {
     } else {
         text += "    begin_creation\n";
         text += &change_commands(4, &resource.create);
+        let late = resource.fields.iter().filter(|it| it.is_set_after_creation);
+        let late: Vec<_> = late.map(|field| quote(field.kind.name)).collect();
+        if !late.is_empty() {
+            text += &format!("    set_after_creation {}\n", late.join(" "));
+        }
         text += "    return\n";
     }
     text += "  fi\n";

@@ -104,12 +104,11 @@ fn expectation_checks(expectation: &Expectation) -> String {
         .iter()
         .map(|(key, value)| format!("{key}={value}"));
     let selector = terms.collect::<Vec<_>>().join(",");
-    let mut text = check_call(&[
-        "nodes",
-        &pool,
-        &expectation.min_nodes.to_string(),
-        &quote(&selector),
-    ]);
+    let min_nodes = match &expectation.period {
+        None => expectation.min_nodes.to_string(),
+        Some((start, end)) => format!("\"$(during {start} {end} {})\"", expectation.min_nodes),
+    };
+    let mut text = check_call(&["nodes", &pool, &min_nodes, &quote(&selector)]);
     for (resource, count) in expectation
         .allocatable
         .iter()

@@ -31,6 +31,7 @@ fn run(current: &str, flags: &[&str]) -> (Outcome, Value) {
         desired: json!("1.36"),
         update: vec![cloud(&["set", "one", "version", "\"1.36\""])],
         lookup: None,
+        is_set_after_creation: false,
         external_entries: None,
         origin: Origin::default(),
     }];

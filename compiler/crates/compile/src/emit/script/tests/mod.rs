@@ -92,6 +92,7 @@ fn pool(name: &str, script: &str) -> Resource {
         desired,
         update,
         lookup: None,
+        is_set_after_creation: false,
         external_entries: None,
         origin: Origin::default(),
     };
@@ -165,6 +166,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
             pool: "train".to_owned(),
             selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),
             min_nodes: 1,
+            period: None,
             allocatable: BTreeMap::from([("nvidia.com/gpu".to_owned(), 8)]),
             devices: Vec::new(),
             interconnect: BTreeMap::new(),

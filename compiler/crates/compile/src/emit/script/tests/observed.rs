@@ -229,6 +229,7 @@ fn world_with_choice(live: &Value, choice: &Value) -> World {
             command: Command::new(["cloud", "show", "choices"]),
             read: ".choice".to_owned(),
         }),
+        is_set_after_creation: false,
         update: vec![set.with_argument(Argument::Observed("{a: $want} | tojson".to_owned()))],
         external_entries: None,
         origin: Origin::default(),

@@ -101,7 +101,13 @@ fn not_ready(
     let mut expression = desired().combined_with(status(&metrics::DAEMON_SET_READY), "{} - {} > 0");
     let min = watched.pool.nodes.expect_resolved().min;
     if min > 0 {
-        let too_few = desired().wrapped_in(&format!("{min} - {{}} > 0"));
+        // A capacity block has no nodes before its start and after its end.
+        let period = watched.pool.capacity_period().map(|period| {
+            let [start, end] = [period.start, period.scale_down].map(|time| time.as_second());
+            format!(" * (time() >= bool {start}) * (time() < bool {end})")
+        });
+        let period = period.unwrap_or_default();
+        let too_few = desired().wrapped_in(&format!("{min}{period} - {{}} > 0"));
         expression = expression.combined_with(too_few, "({}) or ({})");
     }
     Alert {
