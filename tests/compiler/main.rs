@@ -11,6 +11,7 @@ mod sync_waves;
 
 mod admission;
 mod cascades;
+mod chart_kubernetes;
 mod chart_values;
 mod cli;
 mod codes;
