@@ -10,6 +10,7 @@ mod support;
 mod sync_waves;
 
 mod admission;
+mod blue_green;
 mod cascades;
 mod chart_kubernetes;
 mod chart_values;
