@@ -10,7 +10,9 @@ mod support;
 mod sync_waves;
 
 mod admission;
+mod blue_green;
 mod cascades;
+mod chart_kubernetes;
 mod chart_values;
 mod cli;
 mod codes;

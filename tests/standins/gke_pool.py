@@ -244,12 +244,55 @@ def _upgrades(pool, call):
     if call.has("--max-surge-upgrade") != call.has("--max-unavailable-upgrade"):
         raise CommandError(1, "Invalid value for [--max-surge-upgrade]: must be set together with"
                          " [--max-unavailable-upgrade]")
+    if call.get("--enable-blue-green-upgrade") and call.get("--enable-surge-upgrade"):
+        raise CommandError(1, "UpgradeSettings must contain only one of: --enable-surge-upgrade,"
+                         " --enable-blue-green-upgrade")
+    upgrades = pool.setdefault("upgradeSettings", {})
     if call.get("--enable-blue-green-upgrade"):
-        pool["upgradeSettings"] = {"strategy": "BLUE_GREEN", "blueGreenSettings": {}}
+        upgrades["strategy"] = "BLUE_GREEN"
+        upgrades.setdefault("blueGreenSettings", {
+            "nodePoolSoakDuration": "3600s",
+            "standardRolloutPolicy": {"batchNodeCount": 1, "batchSoakDuration": "0s"},
+        })
     elif call.get("--enable-surge-upgrade"):
-        retained = pool.get("upgradeSettings", {})
-        pool["upgradeSettings"] = {k: v for k, v in retained.items() if k != "blueGreenSettings"}
-        pool["upgradeSettings"]["strategy"] = "SURGE"
+        upgrades["strategy"] = "SURGE"
+        upgrades.pop("blueGreenSettings", None)
+    _blue_green(upgrades, call)
+    if upgrades.get("strategy") == "SURGE" and not (upgrades.get("maxSurge") or upgrades.get("maxUnavailable")):
+        raise CommandError(1, "ResponseError: code=400, message=At least one of max_surge and max_unavailable"
+                         " must be greater than 0.")
+
+
+def _duration(flag, text):
+    if not text.endswith("s") or not text[:-1].isdigit() or int(text[:-1]) > 7 * 24 * 3600:
+        raise CommandError(1, f"ResponseError: code=400, message=Invalid duration {text} for {flag}.")
+    return text
+
+
+def _blue_green(upgrades, call):
+    if not (call.has("--node-pool-soak-duration") or call.has("--standard-rollout-policy")):
+        return
+    settings = upgrades.setdefault("blueGreenSettings", {})
+    if call.has("--node-pool-soak-duration"):
+        flag = "--node-pool-soak-duration"
+        settings["nodePoolSoakDuration"] = _duration(flag, call.get(flag))
+    if call.has("--standard-rollout-policy"):
+        flag = "--standard-rollout-policy"
+        given = parse_dict(flag, call.get(flag))
+        for key in given.keys() - {"batch-node-count", "batch-percent", "batch-soak-duration"}:
+            raise CommandError(2, f"argument {flag}: valid keys are [batch-node-count, batch-percent,"
+                             f" batch-soak-duration]; received: {key}")
+        if "batch-node-count" in given and "batch-percent" in given:
+            raise CommandError(1, "StandardRolloutPolicy must contain only one of: batch-node-count, batch-percent")
+        policy = settings.setdefault("standardRolloutPolicy", {})
+        policy.pop("batchNodeCount", None)
+        policy.pop("batchPercentage", None)
+        if "batch-node-count" in given:
+            policy["batchNodeCount"] = _number(flag, given["batch-node-count"])
+        elif "batch-percent" in given:
+            policy["batchPercentage"] = float(given["batch-percent"])
+        if "batch-soak-duration" in given:
+            policy["batchSoakDuration"] = _duration(flag, given["batch-soak-duration"])
 
 
 def _autoscaling(pool, call):

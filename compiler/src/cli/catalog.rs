@@ -191,12 +191,14 @@ fn chart_table() -> Table {
         json!({
             "chart": chart.name,
             "version": chart.version,
+            "kubernetes": chart.kubernetes.map(|support| support.to_string()),
             "repository": chart.repository,
             "source": chart.source,
+            "kubernetesSource": chart.kubernetes.map(|support| support.source),
         })
     });
     Table {
-        columns: &["chart", "version", "repository"],
+        columns: &["chart", "version", "kubernetes", "repository"],
         rows: rows.collect(),
     }
 }

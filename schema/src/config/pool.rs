@@ -387,12 +387,42 @@ impl TaintEffect {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Upgrade {
     /// The maximum number of additional nodes during an upgrade. Default: 0 with reserved capacity, otherwise the
-    /// cloud's default.
+    /// cloud's default: 1 on GKE.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_surge: Option<Spanned<u32>>,
     /// The maximum number of unavailable nodes during an upgrade. Default: 1 with reserved capacity, and on EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_unavailable: Option<Spanned<u32>>,
+    /// Blue-green upgrades instead of surge upgrades. GKE only, without `maxSurge` and `maxUnavailable`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blue_green: Option<Spanned<BlueGreen>>,
+}
+
+/// Blue-green upgrades of GKE. GKE creates as many new nodes as the pool has, which requires twice the machines and the
+/// quota. It cordons the old nodes and drains them in batches, so that evicted pods start on new nodes only. It deletes
+/// the old nodes, and the pods that still run there, after the soak time. Until then, the upgrade can be rolled back.
+// Source: https://cloud.google.com/kubernetes-engine/docs/concepts/node-pool-upgrade-strategies, read 2026-11-24.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct BlueGreen {
+    /// The time between the drain of the last batch and the deletion of the old nodes, in minutes. GKE deletes them
+    /// after seven days (10080 minutes) of soak time in total.
+    #[serde(default = "soak_minutes")]
+    #[schemars(range(max = 10080))]
+    pub soak_minutes: Spanned<u32>,
+    /// The number of old nodes that GKE drains at a time. With 0, GKE drains none: their pods run until the soak time
+    /// ends. Default: 1, if `batchPercent` is not set.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1000))]
+    pub batch_nodes: Option<Spanned<u32>>,
+    /// The percentage of the old nodes that GKE drains at a time, instead of `batchNodes`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100))]
+    pub batch_percent: Option<Spanned<u32>>,
+    /// The soak time after each batch, in minutes.
+    #[serde(default)]
+    #[schemars(range(max = 10080))]
+    pub batch_soak_minutes: Spanned<u32>,
 }
 
 /// An existing pool, created outside gpuc.
@@ -402,6 +432,10 @@ pub struct ExistingPool {
     /// Labels that all nodes of the pool have and no other node has.
     #[schemars(extend("examples" = [{"eks.amazonaws.com/nodegroup": "gpu-a"}]))]
     pub selector: TextMap,
+}
+
+fn soak_minutes() -> Spanned<u32> {
+    Spanned::without_span(60)
 }
 
 fn disk() -> Spanned<u32> {

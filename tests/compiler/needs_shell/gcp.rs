@@ -151,6 +151,9 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             let other = json!({"key": "gpuc.dev/other", "value": "x", "effect": "NO_EXECUTE"});
             config["taints"] = json!([other]);
         }
+        "upgrade settings" if field.desired.get("blueGreen").is_some() => {
+            pool["upgradeSettings"]["blueGreenSettings"]["nodePoolSoakDuration"] = json!("7s");
+        }
         "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),
         "automatic upgrades and repairs" => pool["management"]["autoUpgrade"] = json!(false),
         "zones" => pool["locations"] = json!(["us-central1-f"]),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuc_model::{KubernetesVersion, SUPPORTED};
 use serde_json::{Value, json};
 
 use super::assert_none;
@@ -133,6 +134,35 @@ fn charts_are_pinned_to_the_verified_version() {
             assert_eq!(description["version"], chart.version, "{}", chart.name);
         }
     }
+}
+
+/// Helm refuses to install a chart whose `kubeVersion` excludes the cluster's version, so every supported version must
+/// be included. Rows of the table that cite `kubeVersion` repeat it.
+#[test]
+#[ignore = "needs GPUC_UPSTREAM"]
+fn helm_installs_every_chart_on_every_kubernetes_version() {
+    let mut constrained = 0;
+    for chart in gpuc_compile::charts::CHARTS {
+        let file = format!("charts/{}/Chart.yaml", folder(chart.name));
+        let text = external_data::text(UPSTREAM, &file);
+        let description: Value = serde_yaml::from_str(&text).unwrap();
+        let Some(constraint) = description["kubeVersion"].as_str() else {
+            continue;
+        };
+        constrained += 1;
+        let minimum = constraint
+            .strip_prefix(">=")
+            .and_then(|rest| rest.trim().strip_suffix(".0-0"))
+            .and_then(KubernetesVersion::parse)
+            .unwrap_or_else(|| panic!("{}: {constraint} is not a minimum", chart.name));
+        assert!(minimum <= *SUPPORTED.start(), "{}", chart.name);
+        let support = chart.kubernetes.expect("a row");
+        assert!(minimum <= support.oldest, "{}", chart.name);
+        if support.source.contains("kubeVersion") {
+            assert_eq!(minimum, support.oldest, "{}", chart.name);
+        }
+    }
+    assert!(constrained > 5, "only {constrained} charts have a minimum");
 }
 
 /// The keys that NVIDIA's device plugin reads from its configuration file, with `*` for list items. It silently ignores

@@ -12,11 +12,12 @@ pub(super) static RULE: Rule = Rule {
         name: "surge-exceeds-reservation",
         severity: Severity::Error,
         summary: "an upgrade starts more nodes than machines are reserved",
-        checks: "Whether `upgrade.maxSurge` of a pool with reserved machines fits into the reservation: the pool's
-maximum node count plus the surge nodes must be at most `count`. Without `count`, gpuc assumes that
-every reserved machine is in use.",
-        reason: "A surge upgrade starts a node of the new version before it stops an old one. If no reserved machine
-is free, the new node never starts, and the upgrade waits until it times out.",
+        checks: "Whether the upgrades of a pool with reserved machines fit into the reservation: the pool's maximum node
+count plus the nodes of `upgrade.maxSurge`, or twice that count with `upgrade.blueGreen`, must be at
+most `count`. Without `count`, gpuc assumes that every reserved machine is in use.",
+        reason: "A surge upgrade starts a node of the new version before it stops an old one, and a blue-green upgrade
+starts all of them. If no reserved machine is free, the new node never starts, and the upgrade waits
+until it times out.",
         remedy: "Remove `upgrade`: by default gpuc replaces one node at a time without a surge node. If the
 reservation has spare machines, set its size as `count`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -42,19 +43,23 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in cluster.pools.iter().filter(|pool| !pool.is_existing()) {
-        let upgrade = pool.settings.upgrade.as_ref();
-        let Some(surge) = upgrade.and_then(|upgrade| upgrade.max_surge) else {
+        let (Some(upgrade), Some(nodes)) = (&pool.settings.upgrade, pool.nodes.get()) else {
             continue;
         };
+        let (at, surge) = match (&upgrade.blue_green, upgrade.max_surge) {
+            (Some(blue_green), _) => (blue_green.span, nodes.max),
+            (None, Some(surge)) => (surge.span, surge.value),
+            (None, None) => continue,
+        };
+        if surge == 0 {
+            continue;
+        }
         let (span, count) = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => (reservation.id.span, reservation.count),
             Capacity::CapacityBlock(block) => (block.id.span, Some(block.count)),
             Capacity::OnDemand | Capacity::Spot(_) => continue,
         };
-        let Some(nodes) = pool.nodes.get().filter(|_| surge.value > 0) else {
-            continue;
-        };
-        let required = nodes.max.saturating_add(surge.value);
+        let required = nodes.max.saturating_add(surge);
         let (span, reserved) = match count {
             Some(count) if required <= count.value => continue,
             Some(count) => {
@@ -69,9 +74,50 @@ fn run(cluster: &Cluster, report: &mut Report) {
             pool.name
         );
         report
-            .diagnostic(&RULE.code, surge.span, message)
+            .diagnostic(&RULE.code, at, message)
             .label(span, reserved)
             .help("set `upgrade: {maxSurge: 0, maxUnavailable: 1}`")
             .emit();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::check_in;
+
+    const FILE: &str = "
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+stack: {runtimeImage: 'registry.example.com/gpuc-runtime:0.1.0'}
+nodePools:
+  - {name: system, machine: e2-standard-4, nodes: {count: 1}}
+  - {name: gpu, machine: a2-highgpu-1g, nodes: {count: 2}, <rest>}
+";
+
+    #[test]
+    fn blue_green_upgrade_needs_twice_the_machines() {
+        for (rest, expected) in [
+            (
+                "capacity: {reservation: {id: held, count: 4}}, upgrade: {blueGreen: {}}",
+                None,
+            ),
+            ("upgrade: {blueGreen: {}}", None),
+            (
+                "capacity: {reservation: {id: held, count: 3}}, upgrade: {blueGreen: {}}",
+                Some(4),
+            ),
+            (
+                "capacity: {reservation: {id: held}}, upgrade: {blueGreen: {}}",
+                Some(4),
+            ),
+            (
+                "capacity: {reservation: {id: held, count: 2}}, upgrade: {maxSurge: 1, maxUnavailable: 0}",
+                Some(3),
+            ),
+        ] {
+            let message = |machines| format!("an upgrade of pool `gpu` needs {machines} machines");
+            let expected: Vec<_> = expected.map(message).into_iter().collect();
+            let expected: Vec<_> = expected.iter().map(String::as_str).collect();
+            check_in(FILE, "GPUC2104", rest, &expected);
+        }
     }
 }

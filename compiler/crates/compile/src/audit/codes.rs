@@ -12,6 +12,7 @@ pub const CODES: &[&Code] = &[
     &CHART_NOT_INSTALLED,
     &DIGEST_UNUSED,
     &CHART_OVERRIDES_DERIVED_VALUE,
+    &CHART_KUBERNETES_UNSUPPORTED,
     &PATCH_OVERRIDES,
     &PATCHED_UNSCHEDULABLE,
     &PATCH_UNREADABLE,
@@ -140,4 +141,29 @@ charts:
 ", r#"Exists}
         - {key: gpu, operator: Equal, value: "yes", effect: NoSchedule}
 "#),
+};
+
+/// A Kubernetes version that the project of an installed chart does not support.
+pub static CHART_KUBERNETES_UNSUPPORTED: Code = Code {
+    id: "GPUC3005",
+    name: "chart-kubernetes-unsupported",
+    severity: Severity::Warning,
+    summary: "the project of a chart does not support the Kubernetes version",
+    checks: "Whether `kubernetes.version` is a version that the project of each installed chart supports with the
+pinned chart version, if it states any. A chart for which the file sets the tag of its own image is not checked.",
+        reason: "The project has not tested the combination. Controllers use APIs that newer Kubernetes versions
+remove or change, and the Cluster Autoscaler simulates the scheduler of its own minor version.",
+        remedy: "Use a supported Kubernetes version; `gpuc catalog charts` lists them for each chart. If the cluster already
+runs a newer version, test the chart on it and add the finding's name to `allow`. With `--format json`, the
+catalog also prints the source of the versions.",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.37"}
+cloud: {onPrem: {context: demo}}
+stack: {driver: operator, devicePlugin: operator}
+nodePools:
+  - {name: gpu, gpu: {model: L4, perNode: 1}, hosts: [node-1], nodes: {count: 1}}
+"#,
+    correction: Correction::Replace("1.37", "1.36"),
 };

@@ -6,6 +6,7 @@
 mod charts;
 pub mod codes;
 mod images;
+mod kubernetes_versions;
 mod overridden_values;
 mod workloads;
 
@@ -54,6 +55,7 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     let errors = report.count(Severity::Error);
     charts::check(&plan, cluster, report);
     images::check(&plan, cluster, report);
+    kubernetes_versions::check(&plan, cluster, report);
     overridden_values::check(cluster, report);
     workloads::check(cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })

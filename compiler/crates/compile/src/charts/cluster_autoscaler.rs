@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::AUTOSCALER;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_model::{KubernetesVersion, Pool};
 use gpuc_syntax::node::{Node, Origin};
 
@@ -13,6 +13,12 @@ pub static CLUSTER_AUTOSCALER: Chart = Chart {
     name: "cluster-autoscaler",
     repository: "https://kubernetes.github.io/autoscaler",
     version: "9.59.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(33),
+        newest: Some(NEWEST_IMAGE),
+        source: "images v1.33.5, v1.34.4, v1.35.1 and v1.36.0: kubernetes/k8s.io pull request 9676, 2026-07-03; the minor version is the \
+                 cluster's: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22",
+    }),
     namespace: AUTOSCALER.0,
     pod_security: PodSecurity::Restricted,
     crds: Crds::None,
@@ -24,6 +30,9 @@ pub static CLUSTER_AUTOSCALER: Chart = Chart {
 
 /// The Kubernetes version that the chart's own image is made for.
 const IMAGE_KUBERNETES_VERSION: KubernetesVersion = KubernetesVersion(35);
+
+/// The newest Kubernetes version that an image is made for.
+const NEWEST_IMAGE: KubernetesVersion = KubernetesVersion(36);
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
     let release = cluster.cloud.autoscaler_values(cluster);
@@ -84,10 +93,28 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool], cloud: Value) -> Map<String, V
     values
 }
 
-/// The autoscaler simulates the scheduler of its own minor version, so that it should be the cluster's. The chart's own
-/// image is the newest there is a tag for.
+/// The autoscaler simulates the scheduler of its own minor version, so that it should be the cluster's. Newer clusters
+/// get the newest image, and a finding.
 ///
-/// Source: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22.
+/// Source: kubernetes/autoscaler cluster-autoscaler/README.md, Releases, @55c37cd5, 2026-08-22; kubernetes/k8s.io pull
+/// requests 8224 (v1.33.0), 8568 (v1.34.0) and 9676 (v1.36.0), which publish the images, read 2026-11-24.
 fn image_tag(version: KubernetesVersion) -> Option<String> {
-    (version < IMAGE_KUBERNETES_VERSION).then(|| format!("v{version}.0"))
+    let version = version.min(NEWEST_IMAGE);
+    (version != IMAGE_KUBERNETES_VERSION).then(|| format!("v{version}.0"))
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuc_model::KubernetesVersion;
+
+    use super::image_tag;
+
+    #[test]
+    fn image_follows_the_clusters_minor_version() {
+        let tag = |minor| image_tag(KubernetesVersion(minor));
+        assert_eq!(tag(33).as_deref(), Some("v1.33.0"));
+        assert_eq!(tag(35), None);
+        assert_eq!(tag(36).as_deref(), Some("v1.36.0"));
+        assert_eq!(tag(37).as_deref(), Some("v1.36.0"));
+    }
 }

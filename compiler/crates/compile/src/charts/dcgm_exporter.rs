@@ -8,8 +8,8 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{POOL_LABEL, Pool, Sharing};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, POOL_LABEL, Pool, Sharing};
 use gpuc_schema::config::Allocation;
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
@@ -23,6 +23,11 @@ pub static DCGM_EXPORTER: Chart = Chart {
     name: "dcgm-exporter",
     repository: "https://nvidia.github.io/dcgm-exporter/helm-charts",
     version: "4.8.2",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(19),
+        newest: None,
+        source: "NVIDIA/dcgm-exporter@4.5.3-4.8.2 deployment/Chart.yaml (kubeVersion), 2026-05-06",
+    }),
     namespace: "dcgm-exporter",
     // It mounts the kubelet's folder, which all other levels forbid.
     pod_security: PodSecurity::Privileged,

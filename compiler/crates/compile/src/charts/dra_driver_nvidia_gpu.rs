@@ -6,8 +6,8 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{Pool, Sharing};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Pool, Sharing};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value, json};
 
@@ -19,6 +19,11 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
     name: "dra-driver-nvidia-gpu",
     repository: "oci://registry.k8s.io/dra-driver-nvidia/charts",
     version: "0.4.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(32),
+        newest: None,
+        source: "NVIDIA/k8s-dra-driver-gpu@v0.4.0 deployments/helm/dra-driver-nvidia-gpu/Chart.yaml (kubeVersion), 2026-05-15",
+    }),
     namespace: claims::NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,

@@ -17,6 +17,8 @@ pub static EFA_DEVICE_PLUGIN: Chart = Chart {
     name: "aws-efa-k8s-device-plugin",
     repository: "https://aws.github.io/eks-charts",
     version: "v0.5.30",
+    // The chart and its documentation state no versions.
+    kubernetes: None,
     namespace: KUBE_SYSTEM,
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,

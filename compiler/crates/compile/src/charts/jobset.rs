@@ -1,7 +1,8 @@
 //! `JobSet`: Jobs that start, end and fail together. Kubeflow's Trainer makes its jobs of them.
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
@@ -12,6 +13,11 @@ pub static JOBSET: Chart = Chart {
     name: "jobset",
     repository: "oci://registry.k8s.io/jobset/charts",
     version: "0.12.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(27),
+        newest: None,
+        source: "kubernetes-sigs/jobset@v0.12.0 charts/jobset/README.md, 2026-05-08",
+    }),
     namespace: "jobset-system",
     pod_security: PodSecurity::Restricted,
     crds: Crds::Folder,

@@ -5,8 +5,8 @@
 //! lists and merges mappings, jupyterhub/kubespawner@01be5c20 kubespawner/utils.py, `recursive_update`.
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{ExtendedResourceRequest, Pool, slug};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{ExtendedResourceRequest, KubernetesVersion, Pool, slug};
 use gpuc_schema::config::{JupyterHub, NotebookProfile, Quantity};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Number, Value, json};
@@ -18,6 +18,11 @@ pub static JUPYTERHUB: Chart = Chart {
     name: "jupyterhub",
     repository: "https://hub.jupyter.org/helm-chart/",
     version: "4.4.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(28),
+        newest: None,
+        source: "jupyterhub/zero-to-jupyterhub-k8s@4.4.0 jupyterhub/Chart.yaml (kubeVersion), 2026-06-10",
+    }),
     namespace: "jupyterhub",
     // Each notebook has a privileged init container, which blocks access to the node's credentials at the metadata
     // server. A NetworkPolicy also does so, but only if the cluster's network plugin enforces it. Only the hub creates

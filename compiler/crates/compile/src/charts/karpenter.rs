@@ -1,8 +1,8 @@
 //! Karpenter, which creates nodes for pending pods and removes them when they are empty.
 
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{Pool, cloud};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Pool, cloud};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value, json};
 
@@ -11,6 +11,11 @@ pub static KARPENTER: Chart = Chart {
     name: "karpenter",
     repository: "oci://public.ecr.aws/karpenter",
     version: "1.14.1",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(30),
+        newest: Some(KubernetesVersion(36)),
+        source: "aws/karpenter-provider-aws@1d927085 website/content/en/v1.14/upgrading/compatibility.md, 2026-08-21",
+    }),
     namespace: cloud::KARPENTER.0,
     pod_security: PodSecurity::Restricted,
     crds: Crds::Folder,

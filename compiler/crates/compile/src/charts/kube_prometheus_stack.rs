@@ -1,8 +1,9 @@
 //! kube-prometheus-stack: Prometheus, Alertmanager, their operator, kube-state-metrics, node-exporter, and optionally
 //! Grafana.
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_schema::config::{InstalledPrometheus, Prometheus};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Value, json};
@@ -14,6 +15,11 @@ pub static KUBE_PROMETHEUS_STACK: Chart = Chart {
     name: "kube-prometheus-stack",
     repository: "https://prometheus-community.github.io/helm-charts",
     version: "88.5.3",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(25),
+        newest: None,
+        source: "prometheus-community/helm-charts@kube-prometheus-stack-88.5.3 charts/kube-prometheus-stack/Chart.yaml (kubeVersion), 2026-08-21",
+    }),
     namespace: NAMESPACE,
     // node-exporter uses the host network and mounts host folders.
     pod_security: PodSecurity::Privileged,

@@ -2,8 +2,9 @@
 //!
 //! Its copy of JobSet is disabled: gpuc installs that chart itself, so the cluster has it only once.
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
@@ -14,6 +15,11 @@ pub static KUBEFLOW_TRAINER: Chart = Chart {
     name: "kubeflow-trainer",
     repository: "oci://ghcr.io/kubeflow/charts",
     version: "2.3.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(31),
+        newest: None,
+        source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/README.md, 2026-08-06",
+    }),
     namespace: "kubeflow-system",
     pod_security: PodSecurity::Baseline,
     crds: Crds::Templates,

@@ -1,7 +1,8 @@
 //! `LeaderWorkerSet`: pods that serve one model over several nodes, and start and fail together.
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_schema::config::Task;
 use serde_json::json;
 
@@ -12,6 +13,11 @@ pub static LWS: Chart = Chart {
     name: "lws",
     repository: "oci://registry.k8s.io/lws/charts",
     version: "0.10.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(26),
+        newest: None,
+        source: "kubernetes-sigs/lws@v0.10.0 site/content/en/docs/installation/_index.md, 2026-08-11",
+    }),
     namespace: "lws-system",
     pod_security: PodSecurity::Baseline,
     crds: Crds::Folder,

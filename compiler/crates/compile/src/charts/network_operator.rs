@@ -2,10 +2,10 @@
 //!
 //! A policy of each pool, which is one of the tree's objects, configures the operator on its nodes.
 
-use gpuc_model::Pool;
 use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Pool};
 use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
@@ -18,6 +18,11 @@ pub static NETWORK_OPERATOR: Chart = Chart {
     name: "network-operator",
     repository: "https://helm.ngc.nvidia.com/nvidia",
     version: "26.4.1",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(21),
+        newest: None,
+        source: "Mellanox/network-operator@v26.4.1 deployment/network-operator/Chart.yaml (kubeVersion), 2026-07-24",
+    }),
     namespace: "nvidia-network-operator",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,

@@ -1,7 +1,8 @@
 //! Node Feature Discovery: labels that say what a node's hardware is. It runs on every node, whatever its taints.
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use serde_json::json;
 
 use super::{single_release, union_of_tolerations};
@@ -11,6 +12,11 @@ pub static NODE_FEATURE_DISCOVERY: Chart = Chart {
     name: "node-feature-discovery",
     repository: "oci://registry.k8s.io/nfd/charts",
     version: "0.19.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(24),
+        newest: None,
+        source: "kubernetes-sigs/node-feature-discovery@v0.19.0 docs/reference/versions.md, 2026-07-10",
+    }),
     namespace: "node-feature-discovery",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,

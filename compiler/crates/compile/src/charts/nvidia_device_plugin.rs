@@ -3,8 +3,8 @@
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
 use gpuc_model::operator::DEPLOY_CLIENT_LABEL;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
-use gpuc_model::{Pool, Sharing};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Pool, Sharing};
 use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
@@ -17,6 +17,11 @@ pub static NVIDIA_DEVICE_PLUGIN: Chart = Chart {
     name: "nvidia-device-plugin",
     repository: "https://nvidia.github.io/k8s-device-plugin",
     version: "0.20.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(10),
+        newest: None,
+        source: "NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/Chart.yaml (kubeVersion), 2026-08-19",
+    }),
     namespace: NAMESPACE,
     pod_security: PodSecurity::Privileged,
     crds: Crds::None,

@@ -246,6 +246,7 @@ mod tests {
         name: "operator",
         repository: "https://charts.example.com",
         version: "1.0.0",
+        kubernetes: None,
         namespace: "operator",
         pod_security: PodSecurity::Baseline,
         crds: Crds::Folder,

@@ -1,6 +1,9 @@
 //! Helm charts, as plans and releases refer to them.
 
+use std::fmt;
+
 use super::Release;
+use crate::KubernetesVersion;
 use crate::check::Checked;
 
 /// A Helm chart, at the version that gpuc writes values for.
@@ -12,6 +15,8 @@ pub struct Chart {
     pub repository: &'static str,
     /// The pinned version, as the repository spells it.
     pub version: &'static str,
+    /// The Kubernetes versions that the project supports with this version of the chart, if it states any.
+    pub kubernetes: Option<KubernetesSupport>,
     /// The namespace it is installed in.
     pub namespace: &'static str,
     /// The Pod Security Standard of that namespace.
@@ -26,6 +31,39 @@ pub struct Chart {
     pub releases: fn(&Checked<'_>) -> Vec<Release>,
     /// The source of the facts above.
     pub source: &'static str,
+}
+
+/// The Kubernetes versions that a project supports with one version of its chart.
+#[derive(Clone, Copy, Debug)]
+pub struct KubernetesSupport {
+    /// The oldest supported version.
+    pub oldest: KubernetesVersion,
+    /// The newest supported version, if the project states one.
+    pub newest: Option<KubernetesVersion>,
+    /// The project's statement: repository, revision and path, and the date.
+    pub source: &'static str,
+}
+
+impl KubernetesSupport {
+    /// The supported version that is closest to this one.
+    pub fn closest(&self, version: KubernetesVersion) -> KubernetesVersion {
+        let capped = self.newest.map_or(version, |newest| version.min(newest));
+        capped.max(self.oldest)
+    }
+
+    /// Whether the project supports this version.
+    pub fn contains(&self, version: KubernetesVersion) -> bool {
+        self.closest(version) == version
+    }
+}
+
+impl fmt::Display for KubernetesSupport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.newest {
+            Some(newest) => write!(f, "{} to {newest}", self.oldest),
+            None => write!(f, "{} and later", self.oldest),
+        }
+    }
 }
 
 /// A Pod Security Standard: <https://kubernetes.io/docs/concepts/security/pod-security-standards/>, read 2026-11-21.

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "EKS does not support an upgrade setting",
         checks: "Whether a managed node group supports the pool's `upgrade`: `maxUnavailable` from 1 to the pool's
-maximum number of nodes, at most 100, and no `maxSurge`.",
+maximum number of nodes, at most 100, and neither `maxSurge` nor `blueGreen`.",
         reason: "A managed node group starts the extra nodes for an upgrade automatically. Only the number of nodes
 that are replaced at a time can be set. eksctl rejects a number above the group's `maxSize`.",
         remedy: "Write `upgrade: {maxUnavailable: 1}`.",
@@ -36,6 +36,16 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
+        if let Some(blue_green) = &upgrade.blue_green {
+            report
+                .diagnostic(
+                    &RULE.code,
+                    blue_green.span,
+                    "EKS does not support `blueGreen`",
+                )
+                .help("remove it; `maxUnavailable` sets how many nodes are replaced at a time")
+                .emit();
+        }
         if let Some(surge) = upgrade.max_surge {
             report
                 .diagnostic(

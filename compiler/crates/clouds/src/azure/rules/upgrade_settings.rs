@@ -10,9 +10,10 @@ pub(super) static RULE: Rule = Rule {
         name: "aks-upgrade-settings",
         severity: Severity::Error,
         summary: "the upgrade settings of a pool conflict",
-        checks: "Whether exactly one of `maxSurge` and `maxUnavailable` is greater than 0, if they are set.",
+        checks: "Whether exactly one of `maxSurge` and `maxUnavailable` is greater than 0, if they are set, and `blueGreen` is not
+set.",
         reason: "With both at 0, AKS cannot replace any node and refuses the pool. With both above 0, AKS requires a
-preview extension of `az`.",
+preview extension of `az`, and so it does for blue-green upgrades.",
         remedy: "Set `maxSurge` to create replacement nodes first, or `maxUnavailable` if no additional machines are
 available.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -35,12 +36,23 @@ nodePools:
     run,
 };
 
-/// Source: MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-aks-node-pools-rolling.md`@32892028, read 2026-11-21.
+/// Sources: MicrosoftDocs/azure-aks-docs `articles/aks/upgrade-aks-node-pools-rolling.md`@32892028, read 2026-11-21;
+/// `articles/aks/blue-green-node-pool-upgrade.md`@007506ca, read 2026-11-24.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
+        if let Some(blue_green) = &upgrade.blue_green {
+            let message = format!(
+                "pool `{}`: blue-green upgrades require a preview of AKS",
+                pool.name
+            );
+            report
+                .diagnostic(&RULE.code, blue_green.span, message)
+                .help("remove `blueGreen`; `maxSurge` sets how many new nodes AKS creates first")
+                .emit();
+        }
         let surge = upgrade.max_surge.map(|count| count.value);
         let unavailable = upgrade.max_unavailable.map(|count| count.value);
         let (message, help) = match (surge, unavailable) {

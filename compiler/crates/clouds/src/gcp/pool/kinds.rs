@@ -203,11 +203,17 @@ pub(super) const TAINTS: FieldKind = FieldKind {
 
 pub(super) const UPGRADE: FieldKind = FieldKind {
     name: "upgrade settings",
-    read: ".upgradeSettings // {} \
-           | {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)}",
+    // Durations are seconds, such as 3600s. Protobuf's floats have few digits, so the percentage is rounded.
+    read: "def minutes: (. // \"0s\") | rtrimstr(\"s\") | tonumber / 60; \
+           .upgradeSettings // {} | if .strategy == \"BLUE_GREEN\" then .blueGreenSettings // {} \
+           | {soakMinutes: (.nodePoolSoakDuration | minutes)} + (.standardRolloutPolicy // {} \
+           | {batchSoakMinutes: (.batchSoakDuration | minutes)} + if (.batchPercentage // 0) > 0 \
+           then {batchPercent: (.batchPercentage * 100 | round)} else {batchNodes: (.batchNodeCount // 0)} end) \
+           | {blueGreen: .} else {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)} end",
     create_flag: Some("--max-surge-upgrade"),
     change: Change::InPlace,
-    source: UPDATE_HELP,
+    source: "gcloud container node-pools update --help and the API's UpgradeSettings \
+             (lib/googlecloudsdk/generated_clients/apis/container/v1/container_v1_messages.py), Google Cloud SDK 528.0.0",
 };
 
 pub(super) const MANAGEMENT: FieldKind = FieldKind {

@@ -89,7 +89,7 @@ impl PoolLowering<'_> {
         // run the next run still finds the entries that it must remove.
         settings.push(self.taints());
         settings.push(self.labels());
-        settings.extend(self.upgrade());
+        settings.push(self.upgrade());
         settings.push(self.management());
         settings.extend(self.zones());
         settings.extend(self.node_count_settings());
@@ -245,6 +245,55 @@ mod tests {
         );
         assert_eq!(field(&pool, "reservation").desired, json!("h100"));
         assert!(!flags(&pool).contains(&"--spot".to_owned()));
+    }
+
+    #[test]
+    fn upgrade_strategy_has_every_setting() {
+        let cpu = |upgrade: Value| {
+            pool(json!({
+                "name": "cpu", "machine": "n2-standard-8", "nodes": {"count": 4}, "upgrade": upgrade,
+            }))
+        };
+        let name = "upgrade settings";
+        let blue_green = cpu(json!({"blueGreen": {}}));
+        let flags = "--enable-blue-green-upgrade --node-pool-soak-duration=3600s \
+                     --standard-rollout-policy=batch-node-count=1,batch-soak-duration=0s";
+        assert_flags(&blue_green, &flags.split(' ').collect::<Vec<_>>());
+        assert_update(&blue_green, name, flags);
+        let settings = json!({"soakMinutes": 60, "batchNodes": 1, "batchSoakMinutes": 0});
+        assert_eq!(
+            field(&blue_green, name).desired,
+            json!({"blueGreen": settings})
+        );
+
+        let percent = json!({"soakMinutes": 10080, "batchPercent": 29, "batchSoakMinutes": 5});
+        let blue_green = cpu(json!({"blueGreen": percent}));
+        assert_update(
+            &blue_green,
+            name,
+            "--enable-blue-green-upgrade --node-pool-soak-duration=604800s \
+             --standard-rollout-policy=batch-percent=0.29,batch-soak-duration=300s",
+        );
+        assert_eq!(
+            field(&blue_green, name).desired,
+            json!({"blueGreen": percent})
+        );
+    }
+
+    #[test]
+    fn pool_without_upgrade_settings_returns_to_surge_upgrades() {
+        let pool = pool(json!({
+            "name": "cpu", "machine": "n2-standard-8", "nodes": {"count": 4},
+        }));
+        assert_flags(
+            &pool,
+            &["--max-surge-upgrade=1", "--max-unavailable-upgrade=0"],
+        );
+        assert_update(
+            &pool,
+            "upgrade settings",
+            "--enable-surge-upgrade --max-surge-upgrade=1 --max-unavailable-upgrade=0",
+        );
     }
 
     #[test]

@@ -1,35 +1,79 @@
 //! Fields whose change does not affect existing nodes: upgrades, zones, numbers of nodes.
 
-use gpuc_schema::Span;
+use gpuc_schema::config::BlueGreen;
+use gpuc_schema::{Span, Spanned};
 use serde_json::json;
 
 use super::super::setting::Setting;
 use super::super::{location, nodes, section};
 use super::{PoolLowering, kinds};
 
+/// The surge and unavailable nodes of a pool that gcloud creates without flags.
+///
+/// Source: gcloud container node-pools create, `--max-surge-upgrade` (default 1), Google Cloud SDK 528.0.0.
+const DEFAULT_SURGE: (u32, u32, Span) = (1, 0, Span::NONE);
+
 impl PoolLowering<'_> {
-    pub(super) fn upgrade(&self) -> Option<Setting> {
-        let (surge, unavailable, span) = match &self.pool.settings.upgrade {
-            // The rule `gke-upgrade-incomplete` rejects one without the other.
-            Some(upgrade) => (
-                upgrade.max_surge?.value,
-                upgrade.max_unavailable?.value,
-                upgrade.span,
-            ),
-            // No reserved machine is free for a surge node: GKE deletes a node before it creates its replacement.
-            None if self.pool.is_reserved() => (0, 1, self.pool.settings.capacity.span),
-            None => return None,
-        };
+    pub(super) fn upgrade(&self) -> Setting {
+        let upgrade = self.pool.settings.upgrade.as_ref();
+        if let Some(settings) = upgrade.and_then(|upgrade| upgrade.blue_green.as_ref()) {
+            return self.blue_green_upgrade(settings);
+        }
+        // The rule `gke-upgrade-incomplete` rejects one without the other.
+        let configured = upgrade.and_then(|upgrade| {
+            let (surge, unavailable) = (upgrade.max_surge?, upgrade.max_unavailable?);
+            Some((surge.value, unavailable.value, upgrade.span))
+        });
+        // No reserved machine is free for a surge node: GKE deletes a node before it creates its replacement.
+        let reserved = self.pool.is_reserved();
+        let default = || reserved.then_some((0, 1, self.pool.settings.capacity.span));
+        let (surge, unavailable, span) = configured.or_else(default).unwrap_or(DEFAULT_SURGE);
         let flags = [
             format!("--max-surge-upgrade={surge}"),
             format!("--max-unavailable-upgrade={unavailable}"),
         ];
+        // A pool that is updated may use blue-green upgrades.
+        let switch = ["--enable-surge-upgrade".to_owned()];
         let desired = json!({"maxSurge": surge, "maxUnavailable": unavailable});
-        Some(
-            Setting::new(&kinds::UPGRADE, desired, span)
-                .with_flags(flags.clone())
-                .with_update(self.update(flags)),
+        Setting::new(&kinds::UPGRADE, desired, span)
+            .with_flags(flags.clone())
+            .with_update(self.update(switch.into_iter().chain(flags)))
+    }
+
+    /// Every setting is written, so that no default of GKE applies.
+    fn blue_green_upgrade(&self, settings: &Spanned<BlueGreen>) -> Setting {
+        let seconds = |minutes: u32| format!("{}s", minutes * 60);
+        let (soak, batch_soak) = (
+            settings.soak_minutes.value,
+            settings.batch_soak_minutes.value,
+        );
+        let mut desired = json!({"soakMinutes": soak, "batchSoakMinutes": batch_soak});
+        let batch = match (settings.batch_percent, settings.batch_nodes) {
+            (Some(percent), _) => {
+                desired["batchPercent"] = json!(percent.value);
+                format!("batch-percent={}", f64::from(percent.value) / 100.0)
+            }
+            (None, nodes) => {
+                let nodes = nodes.map_or(1, |nodes| nodes.value);
+                desired["batchNodes"] = json!(nodes);
+                format!("batch-node-count={nodes}")
+            }
+        };
+        let flags = [
+            "--enable-blue-green-upgrade".to_owned(),
+            format!("--node-pool-soak-duration={}", seconds(soak)),
+            format!(
+                "--standard-rollout-policy={batch},batch-soak-duration={}",
+                seconds(batch_soak)
+            ),
+        ];
+        Setting::new(
+            &kinds::UPGRADE,
+            json!({"blueGreen": desired}),
+            settings.span,
         )
+        .with_flags(flags.clone())
+        .with_update(self.update(flags))
     }
 
     pub(super) fn management(&self) -> Setting {

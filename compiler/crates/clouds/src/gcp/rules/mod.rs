@@ -1,6 +1,7 @@
 //! Rules specific to GKE, one file each.
 
 mod accelerator_zone;
+mod blue_green_conflict;
 mod bucket_identity;
 mod default_pool_name;
 mod dra_mps;
@@ -55,6 +56,7 @@ pub(super) static RULES: &[&Rule] = &[
     &fractional_gpu_unverified::RULE,
     &gpudirect_unused::RULE,
     &resource_name::RULE,
+    &blue_green_conflict::RULE,
     &maintenance_short::RULE,
     &dra_mps::RULE,
     &bucket_identity::RULE,

@@ -10,7 +10,8 @@ pub(super) static RULE: Rule = Rule {
         name: "gke-upgrade-incomplete",
         severity: Severity::Error,
         summary: "the upgrade settings of a pool are incomplete",
-        checks: r"Whether `upgrade` sets both `maxSurge` and `maxUnavailable`, and at least one of them is greater than 0.",
+        checks: r"Whether `upgrade` sets both `maxSurge` and `maxUnavailable`, and at least one of them is greater than 0. With
+`blueGreen`, neither is needed.",
         reason: r"gcloud accepts the two settings only together. With both at 0, GKE cannot replace any node.",
         remedy: r"Set both: `{maxSurge: 0, maxUnavailable: 1}` if no additional machines are available, or `{maxSurge: 1,
 maxUnavailable: 0}` if all nodes must stay available.",
@@ -36,6 +37,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(upgrade) = &pool.settings.upgrade else {
             continue;
         };
+        // Another rule reports surge settings next to `blueGreen`.
+        if upgrade.blue_green.is_some() {
+            continue;
+        }
         let message = match (upgrade.max_surge, upgrade.max_unavailable) {
             (Some(surge), Some(unavailable)) if surge.value + unavailable.value > 0 => continue,
             (Some(_), Some(_)) => "`maxSurge` and `maxUnavailable` cannot both be 0",

@@ -11,8 +11,8 @@ mod tests;
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
 use gpuc_model::derive::origins;
-use gpuc_model::plan::{Chart, Crds, Object, PodSecurity, Release};
-use gpuc_model::{Operands, Pool};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, Object, PodSecurity, Release};
+use gpuc_model::{KubernetesVersion, Operands, Pool};
 use gpuc_syntax::node::{Node, Origin};
 use k8s_openapi::api::core::v1::Toleration;
 use serde_json::{Value, json};
@@ -26,6 +26,11 @@ pub static GPU_OPERATOR: Chart = Chart {
     name: "gpu-operator",
     repository: "https://helm.ngc.nvidia.com/nvidia",
     version: "v26.7.0",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(32),
+        newest: Some(KubernetesVersion(36)),
+        source: "NVIDIA/cloud-native-docs@52dcb7b8 gpu-operator/platform-support.rst, 2026-08-21: all platforms of its tables together",
+    }),
     namespace: "gpu-operator",
     pod_security: PodSecurity::Privileged,
     crds: Crds::Folder,

@@ -2,8 +2,9 @@
 
 mod configuration;
 
+use gpuc_model::KubernetesVersion;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::{Chart, Crds, PodSecurity, Release};
+use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use serde_json::json;
 
 use super::single_release;
@@ -13,6 +14,11 @@ pub static KUEUE: Chart = Chart {
     name: "kueue",
     repository: "oci://registry.k8s.io/kueue/charts",
     version: "0.19.2",
+    kubernetes: Some(KubernetesSupport {
+        oldest: KubernetesVersion(29),
+        newest: None,
+        source: "kubernetes-sigs/kueue@v0.19.2 README.md, 2026-08-20",
+    }),
     namespace: "kueue-system",
     pod_security: PodSecurity::Restricted,
     crds: Crds::Templates,

@@ -109,6 +109,7 @@ fn chart(number: usize, (after, crds, oci): &GeneratedChart) -> &'static Chart {
         name: leak(format!("chart-{number}")),
         repository: leak(format!("{scheme}://charts.example.com/{number}")),
         version: "1.2.3",
+        kubernetes: None,
         namespace: leak(format!("space-{number}")),
         pod_security: PodSecurity::Baseline,
         crds,
