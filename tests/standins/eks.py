@@ -23,10 +23,13 @@ def group_stack(cluster, group):
     return f"eksctl-{cluster}-nodegroup-{group}"
 
 
-def add_stack(call, name, cluster):
-    """Begin to create a stack of eksctl, which is protected."""
+def add_stack(call, name, cluster, tags):
+    """Begin to create a stack of eksctl, which is protected. All have the tags of the cluster (pkg/cfn/manager/api.go)."""
+    common = {"alpha.eksctl.io/cluster-name": cluster, "eksctl.cluster.k8s.io/v1alpha1/cluster-name": cluster,
+              "alpha.eksctl.io/eksctl-version": "0.231.0"}
     stacks(call)[name] = {"StackName": name, "StackStatus": "CREATE_IN_PROGRESS", "_cluster": cluster,
-                          "EnableTerminationProtection": True}
+                          "EnableTerminationProtection": True,
+                          "Tags": [{"Key": key, "Value": str(value)} for key, value in (common | tags).items()]}
 
 
 def stack_changes(name, status, resource=None, reason=None, failed="CREATE_FAILED"):

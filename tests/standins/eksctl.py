@@ -131,7 +131,7 @@ def create_cluster(call):
         "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
     }
-    _wait_for_cluster(call, name)
+    _wait_for_cluster(call, name, config["metadata"].get("tags") or {})
     # eksctl creates a cluster without the add-ons of EKS, and then installs its own.
     if call.how == "no_addons":
         raise _failed('operation error EKS: CreateAddon, exceeded maximum number of attempts, 3, request send failed,'
@@ -161,10 +161,10 @@ def _failed(text):
 _TIMED_OUT = "exceeded max wait time for StackCreateComplete waiter"
 
 
-def _wait_for_cluster(call, name):
+def _wait_for_cluster(call, name, tags):
     """Create the stack of a cluster, and wait for it. It continues after eksctl's own limit."""
     stack, keys = eks.cluster_stack(name), ["eks", "clusters", name]
-    eks.add_stack(call, stack, name)
+    eks.add_stack(call, stack, name, tags)
     delay = max(2, call.delay) if call.how == "timeout" else call.delay
     if call.how in ("rollback", "quota"):
         reason = ("The maximum number of VPCs has been reached. (Service: Ec2, Status Code: 400)" if call.how == "quota"
@@ -253,7 +253,7 @@ def _create_groups(call, name, region, config):
             created.append((kind, group))
     if existing:
         _log(f"{len(existing)} existing nodegroup(s) ({','.join(existing)}) will be excluded")
-    _wait_for_groups(call, name, created)
+    _wait_for_groups(call, name, created, config["metadata"].get("tags") or {})
     _log(f"created {len(created)} nodegroup(s) in cluster \"{name}\"")
     if call.get("--install-nvidia-plugin", True) and any(_needs_device_plugin(group) for _, group in created):
         call.data["objects"]["daemonset/kube-system/nvidia-device-plugin-daemonset"] = {
@@ -266,7 +266,7 @@ def _create_groups(call, name, region, config):
     return 0
 
 
-def _wait_for_groups(call, cluster, created):
+def _wait_for_groups(call, cluster, created, tags):
     """Create the stacks of node groups, and wait for them. They continue after eksctl's own limit."""
     delay = max(2, call.delay) if call.how == "timeout" else call.delay
     errors = []
@@ -275,7 +275,9 @@ def _wait_for_groups(call, cluster, created):
         stack, keys = eks.group_stack(cluster, name), ["eks", kind, name]
         stored = call.data["eks"][kind][name]
         stored["status"] = "CREATING"
-        eks.add_stack(call, stack, cluster)
+        own = {"alpha.eksctl.io/nodegroup-name": name,
+               "alpha.eksctl.io/nodegroup-type": "managed" if kind == "nodegroups" else "unmanaged"}
+        eks.add_stack(call, stack, cluster, tags | (group.get("tags") or {}) | own)
         issue = eks.group_issue(call, stored)
         reason, health = eks.failure_reason(name, issue), {"issues": [issue]}
         if call.how in ("rollback", "quota"):

@@ -396,6 +396,53 @@ pub struct OnPrem {
     /// The Kubernetes distribution. It determines where containerd is configured.
     #[serde(default)]
     pub distribution: Spanned<Distribution>,
+    /// The package sources of the scripts that prepare hosts. Default: NVIDIA's own, without a proxy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub packages: Option<Spanned<HostPackages>>,
+}
+
+/// The package sources of the scripts that prepare hosts. Signatures are always checked.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HostPackages {
+    /// The mirror of NVIDIA's CUDA repository, which has the driver. In its URL, gpuc replaces `{distribution}` by
+    /// `ubuntu2204`, `ubuntu2404`, `debian12` or `rhel9`, and `{architecture}` by `x86_64` or `sbsa`. Default:
+    /// `https://developer.download.nvidia.com/compute/cuda/repos/{distribution}/{architecture}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{
+        "url": "https://mirror.acme.dev/cuda/{distribution}/{architecture}",
+        "key": "https://mirror.acme.dev/keys/cuda.pub",
+    }]))]
+    pub cuda: Option<Spanned<PackageSource>>,
+    /// The mirror of NVIDIA's repository of the Container Toolkit. In its URL, gpuc replaces `{format}` by `deb` or
+    /// `rpm`, and `{architecture}` by `amd64` or `arm64` for `deb`, and by `x86_64` or `aarch64` for `rpm`. Default:
+    /// `https://nvidia.github.io/libnvidia-container/stable/{format}/{architecture}`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [{
+        "url": "https://mirror.acme.dev/libnvidia-container/stable/{format}/{architecture}",
+        "key": "/etc/pki/acme/nvidia-container-toolkit.pub",
+    }]))]
+    pub toolkit: Option<Spanned<PackageSource>>,
+    /// The proxy through which hosts reach NVIDIA's own repositories. Hosts reach mirrors and their other package
+    /// sources without it. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["http://proxy.acme.dev:3128"]))]
+    pub proxy: Option<Spanned<String>>,
+}
+
+/// A mirror of a package repository.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct PackageSource {
+    /// The URL of the repository: of the folder that contains `Release` or `repodata`.
+    #[schemars(extend("examples" = ["https://mirror.acme.dev/cuda/{distribution}/{architecture}"]))]
+    pub url: Spanned<String>,
+    /// The public key that signs the repository: a URL with `https://`, or the path of a file on the hosts. A mirror
+    /// that copies NVIDIA's repository has NVIDIA's key. One that creates its own index has its own key, which must
+    /// sign what NVIDIA signs: `Release` for apt; for dnf, the packages of the CUDA repository, and `repomd.xml` of the
+    /// Container Toolkit's.
+    #[schemars(extend("examples" = ["https://mirror.acme.dev/keys/cuda.pub", "/etc/pki/acme/nvidia.pub"]))]
+    pub key: Spanned<String>,
 }
 
 /// A Kubernetes distribution.

@@ -13,6 +13,27 @@ pub static BRANCHES: &[u16] = &[
     525, 530, 535, 545, 550, 555, 560, 565, 570, 575, 580, 590, 595, 610,
 ];
 
+/// The first version of each branch that fixes the known vulnerabilities of NVIDIA's driver for Linux, with the bulletin.
+/// Branches without a row have ended without a fix.
+///
+/// Source: the rows `Tesla | Linux` of the bulletins of NVIDIA/product-security: `2026/5861/5861.md@08d1a287` of
+/// 2026-09-30, and `2026/5821/5821.md@dbb4ada0` of 2026-05-21 for R535; read 2026-11-24.
+pub static FIXED_VERSIONS: &[(u16, &str, &str)] = &[
+    (535, "535.309.01", "NVIDIA security bulletin 5821"),
+    (580, "580.178.04", "NVIDIA security bulletin 5861"),
+    (595, "595.91.07", "NVIDIA security bulletin 5861"),
+    (610, "610.57.04", "NVIDIA security bulletin 5861"),
+    (615, "615.71.09", "NVIDIA security bulletin 5861"),
+];
+
+/// The first version of a branch without known vulnerabilities, and NVIDIA's bulletin.
+pub fn fixed_version(branch: u16) -> Option<(&'static str, &'static str)> {
+    FIXED_VERSIONS
+        .iter()
+        .find(|(fixed, _, _)| *fixed == branch)
+        .map(|(_, version, bulletin)| (*version, *bulletin))
+}
+
 /// The largest plausible distance of a new branch from the newest known one. Branch numbers grew by about 25 a year
 /// since 2020.
 const MAX_DISTANCE: u16 = 100;

@@ -166,6 +166,65 @@ fn remaining_hosts_are_unaffected_by_removals() {
     let other = text.replace(both, one).replace("\"580\"", "\"570\"");
     assert_order(
         &diff_of_texts(&text, &other),
-        &["cloud/host-dgx.sh to each of dgx-01 "],
+        &["Run these commands for each of dgx-01, with its name"],
     );
+}
+
+/// One node after the other, with the commands of the script's own messages; the pool is not drained as a whole.
+#[test]
+fn driver_changes_node_by_node() {
+    let found = edited("on-prem-dgx", "\"580\"", "\"570\"");
+    assert_order(
+        &found,
+        &[
+            "gpuc build",
+            "Change the driver of pool dgx on one node at a time. Run these commands for each of dgx-01, dgx-02,",
+            "node=dgx-01\n",
+            "kubectl --context dgx-lab drain \"$node\" --ignore-daemonsets --delete-emptydir-data\n",
+            "scp cloud/host-dgx.sh \"$node\":\n",
+            "ssh -t \"$node\" sudo bash host-dgx.sh --allow-disruption\n",
+            "ssh -t \"$node\" sudo reboot\n",
+            "until ssh -t \"$node\" sudo bash host-dgx.sh; do sleep 20; done\n",
+            "kubectl --context dgx-lab uncordon \"$node\"\n",
+            "./install.sh",
+            "cloud/verify.sh",
+        ],
+    );
+    let steps_text = steps(&found);
+    assert!(!steps_text.contains("drain -l"), "{steps_text}");
+    assert!(!steps_text.contains("Copy cloud/host"), "{steps_text}");
+}
+
+/// New hosts have no node to drain, and a pool that is drained anyway has no pods left.
+#[test]
+fn only_serving_nodes_are_drained_for_the_driver() {
+    let text = example("on-prem-dgx");
+    let other = text.replace("\"580\"", "\"570\"").replace(
+        "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}",
+        "hosts: [dgx-01, dgx-02, dgx-03]\n    nodes: {count: 3}",
+    );
+    assert_order(
+        &diff_of_texts(&text, &other),
+        &[
+            "Run these commands for each of dgx-01, dgx-02,",
+            "Copy cloud/host-dgx.sh to each of dgx-03 and run it there",
+            "sudo bash host-dgx.sh\n",
+        ],
+    );
+    let text =
+        example("on-prem-mig").replace("runtimeImage:", "driverVersion: \"580\", runtimeImage:");
+    let other = text
+        .replace("\"580\"", "\"570\"")
+        .replace("1g.10gb, count: 7", "2g.20gb, count: 3");
+    let found = diff_of_texts(&text, &other);
+    assert_order(
+        &found,
+        &[
+            "drain -l 'gpuc.dev/pool=notebooks'",
+            "Copy cloud/host-notebooks.sh to each of a100-01, a100-02 ",
+            "sudo bash host-notebooks.sh --allow-disruption\n",
+            "uncordon -l 'gpuc.dev/pool=notebooks'",
+        ],
+    );
+    assert!(!steps(&found).contains("node=a100-01"), "{}", steps(&found));
 }

@@ -180,12 +180,12 @@ fn hosts_are_prepared_before_they_are_used() {
     assert_order(
         &found,
         &[
-            "drain -l 'gpuc.dev/pool=dgx'",
-            "cloud/host-dgx.sh",
             "dgx-01, dgx-02",
+            "drain \"$node\"",
+            "cloud/host-dgx.sh",
+            "uncordon",
             "./install.sh",
             "cloud/verify.sh",
-            "uncordon",
         ],
     );
     let found = edited(

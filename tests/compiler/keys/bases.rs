@@ -306,6 +306,26 @@ const KEY_VALUES: &[(&str, &[&str])] = &[
     ("cloud.azure.tags", &["{owner: vision}"]),
     ("cloud.onPrem.context", &["other"]),
     (
+        "cloud.onPrem.packages",
+        &["{proxy: \"http://proxy.acme.dev:3128\"}"],
+    ),
+    (
+        "cloud.onPrem.packages.cuda.url",
+        &["\"https://other.acme.dev/{distribution}/{architecture}\""],
+    ),
+    (
+        "cloud.onPrem.packages.cuda.key",
+        &["/etc/pki/other/cuda.pub"],
+    ),
+    (
+        "cloud.onPrem.packages.toolkit.url",
+        &["\"https://other.acme.dev/{format}/{architecture}\""],
+    ),
+    (
+        "cloud.onPrem.packages.toolkit.key",
+        &["/etc/pki/other/toolkit.pub"],
+    ),
+    (
         "stack.runtimeImage",
         &["registry.example.com/gpuc-runtime:0.2.0"],
     ),

@@ -153,6 +153,81 @@ fn teardown_keeps_resources_of_others() {
     }
 }
 
+/// The rolled back stack of another cluster or node group can have the name of one that the scripts create.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn stacks_of_others_are_kept() {
+    let mark = r#"{"Key": "gpuc.dev/cluster", "Value": "small"}"#;
+    let cluster = r#"{"Key": "alpha.eksctl.io/cluster-name", "Value": "small"}"#;
+    let group = r#"{"Key": "alpha.eksctl.io/nodegroup-name", "Value": "train"}"#;
+    for (stack, tags, missing) in [
+        // Created with eksctl alone.
+        (
+            "eksctl-small-cluster",
+            vec![cluster],
+            "gpuc.dev/cluster=small",
+        ),
+        // The node group `cluster` of the cluster `eksctl-small`, say.
+        (
+            "eksctl-small-cluster",
+            vec![mark],
+            "alpha.eksctl.io/cluster-name=small",
+        ),
+        (
+            "eksctl-small-cluster",
+            vec![],
+            "alpha.eksctl.io/cluster-name=small, gpuc.dev/cluster=small",
+        ),
+        (
+            "eksctl-small-nodegroup-train",
+            vec![cluster, mark],
+            "alpha.eksctl.io/nodegroup-name=train",
+        ),
+        (
+            "eksctl-small-nodegroup-train",
+            vec![cluster, group],
+            "gpuc.dev/cluster=small",
+        ),
+    ] {
+        let environment = SMALL.environment_after_first_run();
+        let is_group = stack.ends_with("train");
+        let keys = if is_group {
+            "eks.nodegroups.train"
+        } else {
+            "eks.clusters.small"
+        };
+        let prepare = format!(
+            "standin-state del {keys}
+            standin-state set-string eks.stacks.{stack}.StackStatus ROLLBACK_COMPLETE
+            standin-state set eks.stacks.{stack}.Tags '[{}]'",
+            tags.join(", ")
+        );
+        environment
+            .shell(&prepare, &[], &RunOptions::default())
+            .expect_success();
+        let before = environment.state();
+        for arguments in [vec![], vec!["--check"], vec!["--dry-run"]] {
+            let run = environment.run("apply.sh", &arguments);
+            let run = run.expect_refusal(&format!(
+                "others created it: it does not have the tags {missing}"
+            ));
+            assert!(
+                run.stderr.contains(&format!("{stack}: ROLLBACK_COMPLETE")),
+                "{}",
+                run.stderr
+            );
+            let delete = format!("delete-stack --region us-east-1 --stack-name {stack}\n");
+            assert!(!run.stderr.contains(&delete), "{}", run.stderr);
+        }
+        assert_eq!(environment.state(), before);
+        if is_group {
+            let run = environment.run("teardown.sh", &["--yes", "small"]);
+            let kept = format!("{stack}: kept: it does not have the tags {missing}");
+            assert!(run.stderr.contains(&kept), "{}", run.stderr);
+        }
+    }
+}
+
 /// A stack in progress hides whether the cluster that it creates has the mark.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]

@@ -171,7 +171,7 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
             .collect(),
         contents: Some(node_groups(&checked, &target)),
         manual_delete: Vec::new(),
-        remnant: Some(state::eksctl_stack(&target, "cluster")),
+        remnant: Some(state::cluster_stack(&target)),
         recovery: vec![Recovery {
             statuses: &["FAILED"],
             is_safe: false,

@@ -7,6 +7,7 @@ use gpuc_model::plan::{
     Command, ErrorResponse, KnownError, Observation, Recovery, Remnant, StateKind,
 };
 
+use super::cluster;
 use super::commands::{Target, aws};
 
 /// The state of a cluster.
@@ -150,13 +151,49 @@ fn delete_stack(stack: &str, region: &str, statuses: &'static [&'static str]) ->
     ]
 }
 
-/// The stack with which eksctl creates a resource, and which remains if the creation fails.
-pub(super) fn eksctl_stack(target: &Target, suffix: &str) -> Remnant {
+/// The stack with which eksctl creates a cluster, and which remains if the creation fails.
+pub(super) fn cluster_stack(target: &Target) -> Remnant {
+    eksctl_stack(target, "cluster", [cluster_mark(target)])
+}
+
+/// The stack with which eksctl creates a node group, and which remains if the creation fails. `has_mark` is set if
+/// gpuc created the cluster.
+pub(super) fn node_group_stack(target: &Target, name: &str, has_mark: bool) -> Remnant {
+    let group = ("alpha.eksctl.io/nodegroup-name".to_owned(), name.to_owned());
+    let mark = has_mark.then(|| cluster_mark(target));
+    eksctl_stack(
+        target,
+        &format!("nodegroup-{name}"),
+        std::iter::once(group).chain(mark),
+    )
+}
+
+/// The mark of gpuc's clusters. eksctl gives the tags of its file to every stack.
+fn cluster_mark(target: &Target) -> (String, String) {
+    (cluster::MARK.to_owned(), target.cluster.clone())
+}
+
+/// A stack of eksctl, which others may have created with the same name: `eksctl-a-nodegroup-b-cluster` can be the stack
+/// of a cluster or of a node group.
+///
+/// Source of the tags: eksctl pkg/cfn/manager/api.go (`NewStackCollection`, `DoCreateStackRequest`), nodegroup.go, and
+/// pkg/apis/eksctl.io/v1alpha5/{types,defaults}.go.
+fn eksctl_stack(
+    target: &Target,
+    suffix: &str,
+    tags: impl IntoIterator<Item = (String, String)>,
+) -> Remnant {
     let stack = format!("eksctl-{}-{suffix}", target.cluster);
+    let cluster = (
+        "alpha.eksctl.io/cluster-name".to_owned(),
+        target.cluster.clone(),
+    );
     Remnant {
         title: format!("CloudFormation stack {stack}"),
         observation: observe_stack(&stack, &target.region),
         state: &STACK_WITHOUT_RESOURCE,
+        read_tags: "[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}",
+        tags: std::iter::once(cluster).chain(tags).collect(),
         explanation: aws(["cloudformation", "describe-stack-events"], &target.region)
             .with_arguments(["--stack-name", &stack])
             .with_arguments([

@@ -2,12 +2,14 @@
 
 use gpuc_model::plan::{Contents, File};
 use gpuc_model::{Pool, PoolGpus};
-use gpuc_schema::config::{Distribution, DriverOwner};
+use gpuc_schema::config::{Distribution, DriverOwner, OnPrem as Section};
 use gpuc_schema::gpu::Basis;
+use gpuc_schema::gpu::cuda::DriverVersion;
+use gpuc_schema::gpu::driver_branches::fixed_version;
 use gpuc_syntax::node::Origin;
 use gpuc_syntax::shell::quote;
 
-use super::os;
+use super::{os, sources};
 
 /// The body of the script; a header with the values of the pool precedes it.
 const SCRIPT_BODY: &str = include_str!("host.sh");
@@ -19,19 +21,19 @@ const DEFAULT_BRANCH: u16 = 580;
 
 /// The oldest version of the NVIDIA Container Toolkit that the script accepts, and the vulnerability that it fixes.
 ///
-/// Source: NVIDIA's security bulletin of June 2026, <https://nvidia.custhelp.com/app/answers/detail/a_id/5850>, as
-/// quoted by projects that follow NVIDIA's CSAF feed, 2026-11-24.
+/// Source: NVIDIA's security bulletin of 2026-06-30, NVIDIA/product-security `2026/5850/5850.md@dbb4ada0`, read
+/// 2026-11-24.
 const MIN_TOOLKIT: (&str, &str) = ("1.19.1", "CVE-2026-24260");
 
 /// The script for a pool whose driver is installed by the package manager of the hosts.
-pub(super) fn script_file(pool: &Pool, kubernetes: Distribution) -> Option<File> {
+pub(super) fn script_file(pool: &Pool, section: &Section) -> Option<File> {
     let gpus = pool.gpus.expect_resolved().as_ref()?;
     if pool.driver.value != DriverOwner::Host {
         return None;
     }
     // NVIDIA has no repository for other families; they are not among the facts, so a rule rejects them.
     let distribution = os::repository_name(pool.os.value)?;
-    let header = script_variables(pool, gpus, distribution, kubernetes).into_iter();
+    let header = script_variables(pool, gpus, distribution, section).into_iter();
     let header: Vec<_> = header
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
@@ -44,6 +46,13 @@ pub(super) fn script_file(pool: &Pool, kubernetes: Distribution) -> Option<File>
             "the hosts of a pool with GPUs need the NVIDIA driver and container toolkit",
         ),
     })
+}
+
+/// Whether a script prepares the hosts of a pool.
+pub(super) fn has_script(pool: &Pool) -> bool {
+    pool.has_gpus()
+        && pool.driver.value == DriverOwner::Host
+        && os::repository_name(pool.os.value).is_some()
 }
 
 /// The driver branch that the script installs by default.
@@ -62,13 +71,19 @@ fn script_variables(
     pool: &Pool,
     gpus: &PoolGpus,
     distribution: &str,
-    kubernetes: Distribution,
+    section: &Section,
 ) -> Vec<(&'static str, String)> {
     let model = gpus.model;
     let version = pool
         .driver_version
         .as_ref()
         .map_or_else(|| default_branch(gpus), |version| version.value.clone());
+    let (min_driver, driver_fix) = min_driver(&version).unwrap_or_default();
+    let target = sources::Target {
+        distribution,
+        is_arm64: model.arm64_host,
+    };
+    let sources = sources::resolve(section.packages.as_ref(), target);
     vec![
         ("pool", quote(&pool.name)),
         (
@@ -84,8 +99,19 @@ fn script_variables(
                 "x86_64"
             }),
         ),
-        ("kubernetes", quote(distribution_name(kubernetes))),
+        (
+            "kubernetes",
+            quote(distribution_name(section.distribution.value)),
+        ),
+        ("context", quote(&section.context)),
+        ("cuda_repository", quote(&sources.cuda.url)),
+        ("cuda_key", quote(sources.cuda.key)),
+        ("toolkit_repository", quote(&sources.toolkit.url)),
+        ("toolkit_key", quote(sources.toolkit.key)),
+        ("proxy", quote(sources.proxy)),
         ("driver_version", quote(&version)),
+        ("min_driver", quote(min_driver)),
+        ("driver_fix", quote(driver_fix)),
         ("kernel_modules", quote(model.kernel_modules())),
         ("min_toolkit", quote(MIN_TOOLKIT.0)),
         ("toolkit_fix", quote(MIN_TOOLKIT.1)),
@@ -97,6 +123,15 @@ fn script_variables(
             quote(yes_no(model.product_basis <= Basis::Documented)),
         ),
     ]
+}
+
+/// The oldest version of a branch that the script accepts, and the bulletin about older ones. `None` if the file states
+/// more than the branch: that version is installed, and a rule warns about its vulnerabilities.
+fn min_driver(version: &str) -> Option<(&'static str, &'static str)> {
+    let branch = DriverVersion::parse(version)?.branch;
+    (branch.to_string() == version)
+        .then(|| fixed_version(branch))
+        .flatten()
 }
 
 /// The newest long-term support branch, unless the GPU model requires an older or newer one.

@@ -7,6 +7,7 @@ mod host;
 mod os;
 mod pool;
 mod rules;
+mod sources;
 
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{
@@ -160,7 +161,7 @@ impl Provision for OnPrem {
             update_state: None,
             credentials: Credentials::Context(context.clone()),
             files: pools()
-                .filter_map(|pool| host::script_file(pool, section.distribution.value))
+                .filter_map(|pool| host::script_file(pool, section))
                 .collect(),
         }
     }

@@ -58,6 +58,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         scripts => script::has_apply(plan),
         creates => plan.provisioning.creates_resources(),
         host_scripts => Serde(host_scripts(plan)),
+        kubectl => format!("kubectl{}", option("--context")),
         credentials => fetch,
         tool_context => if guide.is_some_and(|guide| guide.elsewhere) {
             String::new()
@@ -159,12 +160,34 @@ fn chart_mirror(plan: &Plan) -> Option<String> {
     mirrored.map(|release| release.repository.clone())
 }
 
+/// A script that runs on the hosts of a pool.
+#[derive(serde::Serialize)]
+struct HostScript {
+    /// Its path in the tree, quoted for the shell.
+    path: String,
+    /// Its name, quoted for the shell.
+    name: String,
+    /// A node of the pool, quoted for the shell; `NODE` if the tree does not know the nodes.
+    node: String,
+}
+
 /// The scripts that run on hosts, not on the user's machine.
-fn host_scripts(plan: &Plan) -> Vec<String> {
+fn host_scripts(plan: &Plan) -> Vec<HostScript> {
     let files = plan.provisioning.files.iter();
     let scripts = files.filter(|file| matches!(file.contents, Contents::Script(_)));
+    let node_of = |file: &str| {
+        let pool = file.strip_prefix("host-")?.strip_suffix(".sh")?;
+        let script = format!("pool-{pool}");
+        let mut resources = plan.provisioning.resources.iter();
+        let node = resources.find(|resource| resource.script == script)?;
+        Some(quote(&node.name))
+    };
     scripts
-        .map(|file| quote(&script::file_path(file)))
+        .map(|file| HostScript {
+            path: quote(&script::file_path(file)),
+            name: quote(&file.path),
+            node: node_of(&file.path).unwrap_or_else(|| "NODE".to_owned()),
+        })
         .collect()
 }
 

@@ -65,7 +65,11 @@ fn upgrade_note(owner: DriverOwner, pools: &str, images: bool) -> String {
             "A node of {pools} gets its driver when it starts. A new version applies to new nodes only: drain the old \
              ones with kubectl drain, which respects PodDisruptionBudgets, and replace them one at a time."
         ),
-        DriverOwner::Preinstalled | DriverOwner::Host => format!(
+        DriverOwner::Host => format!(
+            "The driver of {pools} is changed on the hosts, one node at a time, while no process uses the GPUs: see \
+             Changing the driver of hosts."
+        ),
+        DriverOwner::Preinstalled => format!(
             "The driver of {pools} is upgraded on the host itself, while no job uses a GPU: first run kubectl drain \
              NODE --ignore-daemonsets, which respects PodDisruptionBudgets, and afterwards kubectl uncordon NODE."
         ),

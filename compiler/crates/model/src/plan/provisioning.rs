@@ -240,6 +240,10 @@ pub struct Remnant {
     pub observation: Observation,
     /// Its state.
     pub state: &'static StateKind,
+    /// The jq program that outputs its tags, as an object.
+    pub read_tags: &'static str,
+    /// The tags that show that it is a remnant of gpuc's resource. Scripts delete nothing without them.
+    pub tags: Vec<(String, String)>,
     /// The command that prints why it failed.
     pub explanation: Command,
     /// How to recover.

@@ -48,7 +48,11 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
         create: create_commands(&group, &target),
         contents: None,
         manual_delete: vec![delete.clone()],
-        remnant: Some(state::eksctl_stack(&target, &format!("nodegroup-{name}"))),
+        remnant: Some(state::node_group_stack(
+            &target,
+            name,
+            creates_cluster(&checked),
+        )),
         recovery: state::node_group_recovery(&target, name, &delete),
         created_with: None,
         fields: fields(&group, &target),
@@ -60,11 +64,15 @@ pub(super) fn resource(checked: Checked<'_>, pool: &Pool) -> Resource {
 /// The flags of a deletion together with the cluster: the PodDisruptionBudget of CoreDNS prevents the eviction from the
 /// last nodes (github.com/eksctl-io/eksctl/issues/7719, 2026-11-23; pkg/ctl/delete/nodegroup.go @00617d06).
 fn teardown_flags(cluster: &Cluster) -> Option<&'static str> {
+    creates_cluster(cluster).then_some("--disable-eviction")
+}
+
+/// Whether gpuc creates the cluster, which then has its mark.
+fn creates_cluster(cluster: &Cluster) -> bool {
     matches!(
         section(&cluster.config).cluster.value,
         AwsCluster::Create(_)
     )
-    .then_some("--disable-eviction")
 }
 
 fn create_commands(group: &NodeGroup<'_>, target: &Target) -> Vec<Command> {

@@ -4,10 +4,13 @@ mod cloud_only_key;
 mod context_unusable;
 mod existing_with_hosts;
 mod host_count_mismatch;
+mod host_driver_vulnerable;
 mod host_name_invalid;
 mod host_twice;
 mod hosts_missing;
 mod node_range_unsupported;
+mod package_source_invalid;
+mod packages_unused;
 
 use gpuc_model::check::Rule;
 
@@ -21,4 +24,7 @@ pub(super) static RULES: &[&Rule] = &[
     &cloud_only_key::RULE,
     &existing_with_hosts::RULE,
     &context_unusable::RULE,
+    &package_source_invalid::RULE,
+    &packages_unused::RULE,
+    &host_driver_vulnerable::RULE,
 ];

@@ -122,7 +122,15 @@ pub(super) fn state_functions(resource: &Resource, number: usize) -> Segments<'_
             quote(&one_line(&remnant.title)),
             minutes,
         ];
-        let groups = [words.to_vec(), vec![quoted_program(remnant.state.read)]];
+        let tags: serde_json::Map<String, serde_json::Value> = (remnant.tags.iter())
+            .map(|(key, value)| (key.clone(), value.clone().into()))
+            .collect();
+        let groups = [
+            words.to_vec(),
+            vec![quoted_program(remnant.state.read)],
+            vec![quoted_program(remnant.read_tags)],
+            vec![quote(&serde_json::Value::Object(tags).to_string())],
+        ];
         text += &observation_call(&groups, &remnant.observation);
     }
     text += "}\n";

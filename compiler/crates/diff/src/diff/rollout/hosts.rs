@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpuc_syntax::shell;
 
 use super::super::classify::MovedHost;
-use super::super::entities::EntityKey;
+use super::super::entities::{DRIVER, EntityKey};
 use super::super::impact::Impact;
 use super::super::report::Step;
 use super::changed_pools::sorted_unique;
@@ -53,6 +53,7 @@ pub(super) fn drain_moved_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
 /// The steps that run the scripts of new or changed hosts.
 pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
     let [before, after] = [rollout.setting.before, rollout.setting.after];
+    let drained = rollout.temporarily_drained_pools();
     let mut steps = Vec::new();
     for (key, new) in &after.by_key {
         let EntityKey::Pool(pool) = key else { continue };
@@ -74,22 +75,35 @@ pub(super) fn prepare_hosts(rollout: &Rollout<'_>) -> Vec<Planned> {
         if !has_new_hosts && rollout.differs_only_in_hosts(&script) {
             continue;
         }
-        let restarts_driver = rollout.changes.iter().any(|change| {
-            change.kind == "pool"
-                && change.impact == Impact::DriverRestarted
-                && change.names.contains(pool)
-        });
-        let hosts: Vec<&str> = (new.members.iter())
-            .filter(|host| restarts_driver || !has_new_hosts || !is_known(host))
+        let changes_driver = old_script.is_some() && rollout.changes_driver_on_hosts(pool);
+        let is_drained = drained.contains(pool);
+        let (changed, others): (Vec<&str>, Vec<&str>) = (new.members.iter())
+            .filter(|host| changes_driver || !has_new_hosts || !is_known(host))
             .map(String::as_str)
-            .collect();
+            .partition(|host| changes_driver && !is_drained && is_known(&(*host).to_owned()));
+        let is_existing = new.members.is_empty();
+        if !changed.is_empty() || (is_existing && changes_driver && !is_drained) {
+            steps.push(rollout.change_driver_step(pool, &changed));
+        }
+        if others.is_empty() && (!is_existing || (changes_driver && !is_drained)) {
+            continue;
+        }
+        let flag = if changes_driver && is_drained {
+            " --allow-disruption"
+        } else {
+            ""
+        };
+        let names = if others.is_empty() {
+            format!("each node of pool {pool}")
+        } else {
+            format!("each of {}", others.join(", "))
+        };
         steps.push(Step {
             instruction: format!(
-                "Copy {script} to each of {} and run it there, one host after the other: it installs the packages that \
-                 the host needs, and reports when the host must reboot",
-                hosts.join(", ")
+                "Copy {script} to {names} and run it there, one host after the other: it installs the packages that \
+                 the host needs, and prints the commands to run when the host must reboot"
             ),
-            commands: vec![format!("sudo ./host-{pool}.sh")],
+            commands: vec![format!("sudo bash {}{flag}", shell::quote(&format!("host-{pool}.sh")))],
             changes: rollout.pool_change_ids(pool),
         });
     }
@@ -111,6 +125,50 @@ impl Rollout<'_> {
             .moved_hosts()
             .iter()
             .any(|moved| moved.from == pool)
+    }
+
+    /// Whether the scripts of a pool's hosts change the driver of nodes that may serve pods.
+    pub(super) fn changes_driver_on_hosts(&self, pool: &str) -> bool {
+        let file = EntityKey::File(format!("cloud/host-{pool}.sh"));
+        let sides = [self.setting.before, self.setting.after];
+        sides.iter().all(|side| side.by_key.contains_key(&file))
+            && self.changes.iter().any(|change| {
+                change.kind == "pool"
+                    && change.names.iter().any(|name| name == pool)
+                    && (change.impact == Impact::DriverRestarted
+                        || change.fields.iter().any(|field| field.path == DRIVER))
+            })
+    }
+
+    /// The step that changes the driver of one node after the other.
+    fn change_driver_step(&self, pool: &str, hosts: &[&str]) -> Step {
+        let kubectl = self.kubectl();
+        let name = shell::quote(&format!("host-{pool}.sh"));
+        let path = shell::quote(&format!("cloud/host-{pool}.sh"));
+        let first = hosts
+            .first()
+            .map_or_else(|| "NODE".to_owned(), |host| shell::quote(host));
+        let nodes = if hosts.is_empty() {
+            "each of its nodes".to_owned()
+        } else {
+            format!("each of {}", hosts.join(", "))
+        };
+        Step {
+            instruction: format!(
+                "Change the driver of pool {pool} on one node at a time. Run these commands for {nodes}, with its name \
+                 as node; ssh uses it as the name of the host. Skip the reboot if the script prints Ready"
+            ),
+            commands: vec![
+                format!("node={first}"),
+                format!("{kubectl} drain \"$node\" --ignore-daemonsets --delete-emptydir-data"),
+                format!("scp {path} \"$node\":"),
+                format!("ssh -t \"$node\" sudo bash {name} --allow-disruption"),
+                "ssh -t \"$node\" sudo reboot".to_owned(),
+                format!("until ssh -t \"$node\" sudo bash {name}; do sleep 20; done"),
+                format!("{kubectl} uncordon \"$node\""),
+            ],
+            changes: self.pool_change_ids(pool),
+        }
     }
 
     /// Whether a host's script is unchanged except for the list of hosts.

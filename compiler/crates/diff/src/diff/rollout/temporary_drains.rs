@@ -146,7 +146,20 @@ impl Rollout<'_> {
                 add(pool.clone(), DrainReason::Taint, change);
             }
         }
+        // The step that changes the driver of hosts drains one node after the other itself.
+        drains.retain(|pool, drain| {
+            drain.reason != DrainReason::NodeByNode
+                || !self.changes_driver_on_hosts(pool)
+                || self.is_repartitioned(pool)
+        });
         drains
+    }
+
+    /// Whether the GPUs of a pool are repartitioned.
+    fn is_repartitioned(&self, pool: &str) -> bool {
+        pool_changes(self.changes, pool)
+            .iter()
+            .any(|change| change.impact == Impact::MigReconfigured)
     }
 
     /// The reason to drain the pools of a change, if any.

@@ -1,9 +1,14 @@
 //! The script for on-premises hosts stops on a host of another pool before any other check, gives containerd what it
-//! lacks, and upgrades an old container toolkit.
+//! lacks, and upgrades an old container toolkit. `drivers` has the tests of the driver, `sources` those of mirrors and
+//! proxies.
 //!
 //! Root, the host name and the machine are fakes. No pool has machines of the fake architecture. A script that
 //! continues therefore stops at the next check and changes nothing on the machine that runs the test. Single functions
 //! of the script run with fakes of the commands that they call.
+
+mod drivers;
+mod fake;
+mod sources;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -11,6 +16,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tempfile::TempDir;
+
+use fake::FakeHost;
 
 /// The script of an example.
 fn script() -> PathBuf {
@@ -128,33 +135,7 @@ root = '/var/lib/containerd'
     disable_tcp_service = true
 ";
 
-/// A fake host with commands, for functions of the script.
-struct FakeHost {
-    folder: TempDir,
-}
-
 impl FakeHost {
-    fn new() -> Self {
-        let host = Self {
-            folder: TempDir::new().unwrap(),
-        };
-        host.program("systemctl", "echo systemctl \"$@\" >> $here/calls");
-        host.program("install", "for last; do :; done; : > \"$last\"");
-        host
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.folder.path().join(name)
-    }
-
-    /// Adds a program; `$here` in its script is the folder of the host.
-    fn program(&self, name: &str, script: &str) {
-        let here = self.folder.path().display();
-        let path = self.path(name);
-        fs::write(&path, format!("#!/bin/sh\nhere={here}\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
-
     /// Adds containerd. `nvidia-ctk` adds the runtime, and enables CDI with its flag.
     fn containerd(&self, version: &str, configuration: &str) {
         fs::write(self.path("config"), configuration).unwrap();
@@ -168,26 +149,6 @@ impl FakeHost {
              sed -i s,/usr/bin/runc,/usr/bin/nvidia-container-runtime, $here/config\n\
              case \"$*\" in *--cdi.enabled*) sed -i 's/enable_cdi = false/enable_cdi = true/' $here/config ;; esac",
         );
-    }
-
-    /// Calls functions of the script. Returns whether they succeed, the commands that changed the host, and errors.
-    fn run(&self, functions: &str) -> (bool, String, String) {
-        let script = fs::read_to_string(script()).unwrap();
-        let script = script.strip_suffix("\nmain\n").expect("`main` at the end");
-        let stale = self.path("containerd-is-stale");
-        let script = format!(
-            "{script}\ncontainerd_is_stale={}\n{functions}\n",
-            stale.display()
-        );
-        let path = std::env::var("PATH").unwrap();
-        let output = Command::new("bash")
-            .args(["-c", &script])
-            .env("PATH", format!("{}:{path}", self.folder.path().display()))
-            .output()
-            .unwrap();
-        let calls = fs::read_to_string(self.path("calls")).unwrap_or_default();
-        let errors = String::from_utf8(output.stderr).unwrap();
-        (output.status.success(), calls, errors)
     }
 }
 
@@ -261,8 +222,7 @@ fn run_with_toolkit(installed: &str, offered: &str) -> (bool, String, String) {
 
 #[test]
 fn old_toolkit_is_upgraded() {
-    let upgrade =
-        "apt-get update\napt-get install --yes --allow-downgrades nvidia-container-toolkit\n";
+    let upgrade = "apt-get update\napt-get install --yes --allow-downgrades --option DPkg::Lock::Timeout=600 nvidia-container-toolkit\n";
     for (installed, expected) in [
         ("", upgrade),
         ("1.17.8", upgrade),
