@@ -36,7 +36,7 @@ fn installed_chart_without_support_is_named_with_its_versions() {
 #[test]
 fn chart_with_the_users_image_is_not_judged() {
     let tag = |tag: &str| format!("{{cluster-autoscaler: {{values: {tag}}}}}");
-    let own_image = tag(r#"{image: {tag: v1.37.0}}"#);
+    let own_image = tag("{image: {tag: v1.37.0}}");
     assert!(messages("1.37", "clusterAutoscaler", &own_image).is_empty());
     let other_value = tag("{image: {pullPolicy: Always}}");
     assert_eq!(messages("1.37", "clusterAutoscaler", &other_value).len(), 1);

@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, span, message)
                 .label(settings.span, "the pool uses blue-green upgrades")
-                .help(format!("remove `{key}` or `blueGreen`"))
+                .help(format!("remove `{key}`"))
                 .emit();
         }
         if let (Some(nodes), Some(percent)) = (settings.batch_nodes, settings.batch_percent) {
