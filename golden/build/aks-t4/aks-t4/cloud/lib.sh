@@ -20,6 +20,7 @@ states=()    # by number: ready, progressing, degraded, failed, deleting or reco
 statuses=()  # by number: the state in the words of the cloud
 stateful=()  # by number: `yes` if the resource has a state
 remnants=()  # by number: what exists although the resource does not
+unowned=()   # by number: the tags that are missing to show that it is a remnant of these scripts
 differing=() # by number: the fields that differ, each between line breaks
 desired=()   # by number: the value that `lookup` has read, as JSON
 fields=()    # the fields to compare, with how a difference is handled, and why
@@ -373,6 +374,7 @@ observe() {
   statuses[number]=
   stateful[number]=${program:+yes}
   remnants[number]=
+  unowned[number]=
   messages=()
   differing[number]=$'\n'
   state_program=
@@ -400,14 +402,19 @@ read_json() {
   fi
 }
 
-# remnant NAME MINUTES PROGRAM ABSENT COMMAND…: reads what may exist although the resource does not.
+# remnant NAME MINUTES PROGRAM TAGS WANTED ABSENT COMMAND…: reads what may exist although the resource does not. TAGS is
+# the jq program that outputs its tags, as an object. It is a remnant of these scripts if it has the tags of WANTED.
 remnant() {
   [ -n "${missing[number]}" ] || return 0
-  local name=$1 program=$3
+  local name=$1 program=$3 tags=$4 wanted=$5
   [ -n "${timeouts[number]-}" ] || timeouts[number]=$2
-  shift 3
+  shift 5
   read_json "$name" "$program" "$@" || return 0
   states[number]=$state statuses[number]=$status remnants[number]=$name
+  unowned[number]=$(jq -r --argjson wanted "$wanted" \
+    "($tags) as \$tags | "'[$wanted | to_entries[] | select($tags[.key] != .value) | "\(.key)=\(.value)"] | join(", ")' \
+    <<<"$answer" 2>"$work/said") ||
+    die "$name: the tags cannot be read from the output of command: $(shown "${@:2}")"
 }
 
 # recover COMMAND…, recover_safely COMMAND…: one command of a recovery. The script runs only safe ones.
@@ -486,6 +493,11 @@ describe_failure() {
     done < <("explain_$number" 2>/dev/null | tr '\t' '\n' | head -n 5)
   fi
   [ -z "${remnants[number]}" ] || failure+=("  ${names[number]}: not found, although this exists")
+  if [ -n "${unowned[number]}" ]; then
+    failure+=("others created it: it does not have the tags ${unowned[number]}"
+      'use another name in the input of gpuc, or let them delete it, then run this script again')
+    return 0
+  fi
   call_recovery
   if [ -n "$is_safe" ]; then
     states[number]=recoverable
@@ -842,7 +854,10 @@ take_down() {
   stop_if_unmarked
   for ((number = 1; number <= count; number++)); do
     await_stable
-    if [ "${states[number]}" = recoverable ]; then
+    if [ -n "${unowned[number]}" ]; then
+      say "${names[number]}: not found"
+      say "  ${remnants[number]}: kept: it does not have the tags ${unowned[number]}"
+    elif [ "${states[number]}" = recoverable ]; then
       run_recovery
       require_gone
     elif [ -n "${remnants[number]}" ] && [ "${states[number]}" != failed ]; then

@@ -38,6 +38,8 @@ read_1() {
     --output json
   remnant 'CloudFormation stack eksctl-eks-training-h100-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"eks-training-h100","gpuc.dev/cluster":"eks-training-h100"}' \
       'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \

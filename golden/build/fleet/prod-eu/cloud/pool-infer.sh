@@ -31,6 +31,8 @@ read_1() {
     --output json
   remnant 'CloudFormation stack eksctl-prod-eu-nodegroup-infer' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"prod-eu","alpha.eksctl.io/nodegroup-name":"infer","gpuc.dev/cluster":"prod-eu"}' \
       'does not exist' \
     aws cloudformation describe-stacks \
     --region eu-central-1 \

@@ -132,6 +132,8 @@ read_2() {
     --output json
   remnant 'CloudFormation stack eksctl-prod-us-nodegroup-train' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"prod-us","alpha.eksctl.io/nodegroup-name":"train","gpuc.dev/cluster":"prod-us"}' \
       'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
@@ -226,6 +228,8 @@ read_3() {
     --output json
   remnant 'CloudFormation stack eksctl-prod-us-nodegroup-infer' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"prod-us","alpha.eksctl.io/nodegroup-name":"infer","gpuc.dev/cluster":"prod-us"}' \
       'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
@@ -320,6 +324,8 @@ read_4() {
     --output json
   remnant 'CloudFormation stack eksctl-prod-us-nodegroup-system' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"prod-us","alpha.eksctl.io/nodegroup-name":"system","gpuc.dev/cluster":"prod-us"}' \
       'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
@@ -413,7 +419,8 @@ read_5() {
     --output json
   remnant 'CloudFormation stack eksctl-prod-us-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
-      'does not exist' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"prod-us","gpuc.dev/cluster":"prod-us"}' 'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
     --stack-name eksctl-prod-us-cluster \

@@ -31,7 +31,8 @@ read_1() {
     --output json
   remnant 'CloudFormation stack eksctl-staging-cluster' 60 \
     '.Stacks[0] | {state: (.StackStatus | if . == "DELETE_IN_PROGRESS" then "deleting" elif . != "REVIEW_IN_PROGRESS" and endswith("_IN_PROGRESS") then "progressing" else "failed" end), status: .StackStatus, messages: [.StackStatusReason // empty]}' \
-      'does not exist' \
+    '[.Stacks[0].Tags[]? | {(.Key): .Value}] | add // {}' \
+    '{"alpha.eksctl.io/cluster-name":"staging","gpuc.dev/cluster":"staging"}' 'does not exist' \
     aws cloudformation describe-stacks \
     --region us-east-1 \
     --stack-name eksctl-staging-cluster \

@@ -88,6 +88,9 @@ compare_1() {
     '{"gke-no-default-nvidia-gpu-device-plugin":"true","gpuc.dev/pool":"infer","gpuc.dev/labels":"vovmtr"}' \
     our_labels \
     their_labels
+  field 'upgrade settings' changes '' \
+    '{"maxSurge":1,"maxUnavailable":0}' \
+    'def minutes: (. // "0s") | rtrimstr("s") | tonumber / 60; .upgradeSettings // {} | if .strategy == "BLUE_GREEN" then .blueGreenSettings // {} | {soakMinutes: (.nodePoolSoakDuration | minutes)} + (.standardRolloutPolicy // {} | {batchSoakMinutes: (.batchSoakDuration | minutes)} + if (.batchPercentage // 0) > 0 then {batchPercent: (.batchPercentage * 100 | round)} else {batchNodes: (.batchNodeCount // 0)} end) | {blueGreen: .} else {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)} end'
   field 'automatic upgrades and repairs' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -114,6 +117,8 @@ apply_1() {
       --workload-metadata=GKE_METADATA \
       --labels=cost-center=inference,gpuc-labels=bofdon \
       --node-labels=gke-no-default-nvidia-gpu-device-plugin=true,gpuc.dev/labels=vovmtr,gpuc.dev/pool=infer \
+      --max-surge-upgrade=1 \
+      --max-unavailable-upgrade=0 \
       --enable-autoupgrade \
       --enable-autorepair \
       --node-locations=us-central1-a,us-central1-b \
@@ -185,6 +190,16 @@ apply_1() {
       --project=acme-ml-prod \
       --location=us-central1 \
       --quiet "$observed_1"
+  fi
+  if differs 'upgrade settings'; then
+    run gcloud container node-pools update infer \
+      --cluster=gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet \
+      --enable-surge-upgrade \
+      --max-surge-upgrade=1 \
+      --max-unavailable-upgrade=0
   fi
   if differs 'automatic upgrades and repairs'; then
     run gcloud container node-pools update infer \

@@ -81,6 +81,9 @@ compare_1() {
     their_resource_labels
   field taints changes '' '[]' our_taints their_taints
   field 'node labels' changes '' '{"gpuc.dev/pool":"system"}' our_labels their_labels
+  field 'upgrade settings' changes '' \
+    '{"maxSurge":1,"maxUnavailable":0}' \
+    'def minutes: (. // "0s") | rtrimstr("s") | tonumber / 60; .upgradeSettings // {} | if .strategy == "BLUE_GREEN" then .blueGreenSettings // {} | {soakMinutes: (.nodePoolSoakDuration | minutes)} + (.standardRolloutPolicy // {} | {batchSoakMinutes: (.batchSoakDuration | minutes)} + if (.batchPercentage // 0) > 0 then {batchPercent: (.batchPercentage * 100 | round)} else {batchNodes: (.batchNodeCount // 0)} end) | {blueGreen: .} else {maxSurge: (.maxSurge // 0), maxUnavailable: (.maxUnavailable // 0)} end'
   field 'automatic upgrades and repairs' changes '' \
     '{"upgrade":true,"repair":true}' \
     '.management // {} | {upgrade: (.autoUpgrade // false), repair: (.autoRepair // false)}'
@@ -105,6 +108,8 @@ apply_1() {
       --workload-metadata=GKE_METADATA \
       --labels=cost-center=inference,gpuc-labels=bofdon \
       --node-labels=gpuc.dev/pool=system \
+      --max-surge-upgrade=1 \
+      --max-unavailable-upgrade=0 \
       --enable-autoupgrade \
       --enable-autorepair \
       --node-locations=us-central1-a,us-central1-b \
@@ -172,6 +177,16 @@ apply_1() {
       --project=acme-ml-prod \
       --location=us-central1 \
       --quiet "$observed_1"
+  fi
+  if differs 'upgrade settings'; then
+    run gcloud container node-pools update system \
+      --cluster=gke-inference-l4 \
+      --project=acme-ml-prod \
+      --location=us-central1 \
+      --quiet \
+      --enable-surge-upgrade \
+      --max-surge-upgrade=1 \
+      --max-unavailable-upgrade=0
   fi
   if differs 'automatic upgrades and repairs'; then
     run gcloud container node-pools update system \
