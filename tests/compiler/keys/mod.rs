@@ -9,6 +9,7 @@
 mod bases;
 mod leaves;
 mod text;
+mod values;
 mod workloads;
 
 use rayon::prelude::*;
