@@ -13,7 +13,7 @@ pub static BRANCHES: &[u16] = &[
     525, 530, 535, 545, 550, 555, 560, 565, 570, 575, 580, 590, 595, 610,
 ];
 
-/// The first version of each branch that fixes the known vulnerabilities of NVIDIA's driver for Linux, with the bulletin.
+/// The first version of each branch that fixes the known vulnerabilities of the driver for Linux, with the bulletin.
 /// Branches without a row have ended without a fix.
 ///
 /// Source: the rows `Tesla | Linux` of the bulletins of NVIDIA/product-security: `2026/5861/5861.md@08d1a287` of

@@ -307,19 +307,17 @@ const KEY_VALUES: &[(&str, &[&str])] = &[
     ),
     (
         "cloud.onPrem.packages.cuda.url",
-        &["\"https://other.acme.dev/{distribution}/{architecture}\""],
-    ),
-    (
-        "cloud.onPrem.packages.cuda.key",
-        &["/etc/pki/other/cuda.pub"],
+        &[
+            "\"https://mirror.acme.dev/{distribution}/{architecture}\"",
+            "\"https://other.acme.dev/{distribution}/{architecture}\"",
+        ],
     ),
     (
         "cloud.onPrem.packages.toolkit.url",
-        &["\"https://other.acme.dev/{format}/{architecture}\""],
-    ),
-    (
-        "cloud.onPrem.packages.toolkit.key",
-        &["/etc/pki/other/toolkit.pub"],
+        &[
+            "\"https://mirror.acme.dev/{format}/{architecture}\"",
+            "\"https://other.acme.dev/{format}/{architecture}\"",
+        ],
     ),
     (
         "stack.runtimeImage",
