@@ -2,7 +2,8 @@
 //!
 //! Sources: docs.nvidia.com/datacenter/tesla/drivers/supported-drivers-and-cuda-toolkit-versions.html, table 2 and the
 //! list of branches that have ended, read 2026-11-24 in a copy with R580 as the newest; the CUDA release notes
-//! ([`super::cuda`]) for the branches of each CUDA; NVIDIA's MIG user guide for R610. Branches before 410 from memory.
+//! ([`super::cuda`]) for the branches of each CUDA; NVIDIA's MIG user guide for R610, and its security
+//! bulletin 5861 of 2026-09-30 for R615. Branches before 410 from memory.
 
 use super::ComputeCapability;
 use super::cuda::{RELEASES, first_cuda_for, min_branch_for};
@@ -10,7 +11,7 @@ use super::cuda::{RELEASES, first_cuda_for, min_branch_for};
 /// Known branches, oldest first.
 pub static BRANCHES: &[u16] = &[
     367, 375, 384, 390, 396, 410, 418, 430, 435, 440, 450, 455, 460, 465, 470, 495, 510, 515, 520,
-    525, 530, 535, 545, 550, 555, 560, 565, 570, 575, 580, 590, 595, 610,
+    525, 530, 535, 545, 550, 555, 560, 565, 570, 575, 580, 590, 595, 610, 615,
 ];
 
 /// The first version of each branch that fixes the known vulnerabilities of the driver for Linux, with the bulletin.
@@ -106,6 +107,9 @@ mod tests {
                 "{}",
                 release.driver
             );
+        }
+        for (branch, version, _) in FIXED_VERSIONS {
+            assert!(BRANCHES.contains(branch), "{version}");
         }
         for model in MODELS {
             for branch in [Some(model.min_driver_branch), model.max_driver_branch]

@@ -166,17 +166,7 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     let own = Origin::rule([pool.name.span], "each pool is a managed node group");
     let rule = |reason| Origin::rule([pool.name.span], reason);
     let nodes = group.nodes;
-    // Without machines, the creation of the nodes fails: the scripts add the nodes when the block starts.
-    let first_size = match pool.capacity_period() {
-        Some(period) => (
-            0,
-            Origin::rule(
-                [period.start_span],
-                "a capacity block has no machines before it starts",
-            ),
-        ),
-        None => (nodes.min, written_origin([nodes.min_span])),
-    };
+    let (size, size_origin) = first_size(&group);
     let mut mapping = Mapping::default()
         .with_value("name", &pool.name.value, written_origin([pool.name.span]))
         .with_value(
@@ -189,9 +179,9 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
             &family_name(pool.os.value),
             written_or_default(pool.os.span),
         )
-        .with_value("minSize", &first_size.0, first_size.1.clone())
+        .with_value("minSize", &size, size_origin.clone())
         .with_value("maxSize", &nodes.max, written_origin([nodes.max_span]))
-        .with_value("desiredCapacity", &first_size.0, first_size.1);
+        .with_value("desiredCapacity", &size, size_origin);
     mapping = add_location(mapping, &group);
     if let Some(NodeImage::Version(release)) = pool.settings.node_image.as_ref().map(|it| &it.value)
     {
@@ -264,6 +254,21 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     mapping
         .with_node("tags", tag_node(&tags::all_tags(&group)))
         .finish(own)
+}
+
+/// The number of nodes at the creation. A capacity block has no machines before it starts: the scripts add the nodes at
+/// its start.
+fn first_size(group: &NodeGroup<'_>) -> (u32, Origin) {
+    match group.pool.capacity_period() {
+        Some(period) => (
+            0,
+            Origin::rule(
+                [period.start_span],
+                "a capacity block has no machines before it starts",
+            ),
+        ),
+        None => (group.nodes.min, written_origin([group.nodes.min_span])),
+    }
 }
 
 fn add_location(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {

@@ -60,19 +60,16 @@ fn newest_release(group: &NodeGroup<'_>, target: &Target, version: KubernetesVer
     let is_arm = cpu::architecture(group.machine.value) == CpuArchitecture::Arm64;
     let architecture = if is_arm { "arm64" } else { "x86_64" };
     let has_driver = group.ami_type().ends_with("_NVIDIA");
-    let parameter = match group.pool.os.value {
-        OsFamily::Bottlerocket => {
-            let suffix = if has_driver { "-nvidia" } else { "" };
-            format!(
-                "/aws/service/bottlerocket/aws-k8s-{version}{suffix}/{architecture}/latest/image_version"
-            )
-        }
-        _ => {
-            let variant = if has_driver { "nvidia" } else { "standard" };
-            format!(
-                "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/{architecture}/{variant}/recommended/release_version"
-            )
-        }
+    let parameter = if group.pool.os.value == OsFamily::Bottlerocket {
+        let suffix = if has_driver { "-nvidia" } else { "" };
+        format!(
+            "/aws/service/bottlerocket/aws-k8s-{version}{suffix}/{architecture}/latest/image_version"
+        )
+    } else {
+        let variant = if has_driver { "nvidia" } else { "standard" };
+        format!(
+            "/aws/service/eks/optimized-ami/{version}/amazon-linux-2023/{architecture}/{variant}/recommended/release_version"
+        )
     };
     Lookup {
         command: aws(["ssm", "get-parameter"], &target.region)

@@ -326,24 +326,23 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         identity.span,
         update(&[switch]),
     ));
-    if let Some(span) = blob::required_by(cluster) {
-        // Without --yes, az asks for confirmation.
-        let set = update(&[blob::ENABLE_FLAG, "--yes"]);
-        fields.push(field(&blob::BLOB_DRIVER, json!(true), span, set));
-    }
+    // Without --yes, az asks for confirmation.
+    let blob = blob::required_by(cluster);
+    let enable = || update(&[blob::ENABLE_FLAG, "--yes"]);
+    fields.extend(blob.map(|span| field(&blob::BLOB_DRIVER, json!(true), span, enable())));
     let channel = upgrade_channel(create);
     // Without --yes, az asks for confirmation before it removes the channel.
     let set = update(&["--auto-upgrade-channel", channel, "--yes"]);
     let span = create.upgrade_channel.span;
     fields.push(field(&kinds::UPGRADES, json!(channel), span, set));
-    let channel = node_image_channel(create);
-    let set = update(&["--node-os-upgrade-channel", channel]);
+    let images = node_image_channel(create);
+    let set = update(&["--node-os-upgrade-channel", images]);
     let span = create.node_image_channel.span;
-    fields.push(field(&kinds::NODE_IMAGES, json!(channel), span, set));
-    let span = section.cluster.span;
+    fields.push(field(&kinds::NODE_IMAGES, json!(images), span, set));
+    let tags = json!(tags);
     fields.push(Field {
         external_entries: Some("their_tags"),
-        ..field(&kinds::TAGS, Value::Object(tags), span, vec![set_tags])
+        ..field(&kinds::TAGS, tags, section.cluster.span, vec![set_tags])
     });
     fields
 }

@@ -248,8 +248,8 @@ const CAPACITY_BLOCKS: &str = "awsdocs/amazon-eks-user-guide nodes/capacity-bloc
 /// The release of the image. With another Kubernetes version, the update of that version selects the release.
 pub(super) const RELEASE: FieldKind = FieldKind {
     name: "node image release",
-    read: r#".nodegroup | {kubernetes: .version, release: .releaseVersion}
-        | if $want == null or .kubernetes != $want.kubernetes then $want else . end"#,
+    read: ".nodegroup | {kubernetes: .version, release: .releaseVersion}
+        | if $want == null or .kubernetes != $want.kubernetes then $want else . end",
     create_flag: None,
     change: Change::NodeRollout {
         reason: "EKS drains every node and replaces it with one of the new release",

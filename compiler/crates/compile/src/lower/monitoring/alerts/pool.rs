@@ -103,7 +103,7 @@ fn not_ready(
     if min > 0 {
         // A capacity block has no nodes before its start and after its end.
         let period = watched.pool.capacity_period().map(|period| {
-            let [start, end] = [period.start, period.scale_down].map(|time| time.as_second());
+            let [start, end] = [period.start, period.scale_down].map(jiff::Timestamp::as_second);
             format!(" * (time() >= bool {start}) * (time() < bool {end})")
         });
         let period = period.unwrap_or_default();
