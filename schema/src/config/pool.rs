@@ -330,7 +330,7 @@ pub enum NodeImage {
     /// `1.66.0-7b8c9d0e` (Bottlerocket), for nodes of Karpenter `v20261101` or `v1.66.0`.
     #[schemars(extend("examples" = ["1.36.2-20261101"]))]
     Version(Spanned<String>),
-    /// The release that a channel has at the moment.
+    /// The release that a channel currently has.
     Channel(Spanned<NodeImageChannel>),
 }
 

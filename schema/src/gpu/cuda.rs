@@ -34,6 +34,9 @@ pub struct DriverVersion {
 impl DriverVersion {
     /// Parses `580`, `580.95` or `580.95.05`.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.starts_with('0') {
+            return None;
+        }
         let mut parts = text.split('.').map(|part| part.parse().ok());
         let version = Self {
             branch: parts.next()??,

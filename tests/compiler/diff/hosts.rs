@@ -184,7 +184,7 @@ fn driver_changes_node_by_node() {
             "scp cloud/host-dgx.sh \"$node\":\n",
             "ssh -t \"$node\" sudo bash host-dgx.sh --allow-disruption\n",
             "ssh -t \"$node\" sudo reboot\n",
-            "until ssh -t \"$node\" sudo bash host-dgx.sh; do sleep 20; done\n",
+            "while ssh -t \"$node\" sudo bash host-dgx.sh; [ $? = 255 ]; do sleep 20; done\n",
             "kubectl --context dgx-lab uncordon \"$node\"\n",
             "./install.sh",
             "cloud/verify.sh",

@@ -115,6 +115,17 @@ fn running_block_gets_its_nodes_at_once() {
     assert_eq!(action(&environment), Value::Null);
 }
 
+/// A later start may be a mistake, and the nodes run workloads.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn running_nodes_are_kept_if_the_start_moves() {
+    let environment = created(&block("2020-12-01T11:30:00Z", "2096-12-15T11:30:00Z"));
+    let later = with_file(&environment, &block(START, "2096-12-15T11:30:00Z"));
+    later.run("apply.sh", &[]).expect_success();
+    assert_eq!(sizes(&later), json!([0, 2, 2]));
+    assert_complete(&later);
+}
+
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn ended_block_stays_empty() {

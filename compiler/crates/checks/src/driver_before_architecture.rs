@@ -2,10 +2,10 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_schema::gpu::driver_branches::first_branch_for;
+use gpuc_schema::gpu::driver_branches::{BranchStatus, branch_status, first_branch_for};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::queries::{installed_driver_versions, is_usable_branch};
+use super::queries::installed_driver_versions;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -38,7 +38,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for (pool, gpus, written, version) in installed_driver_versions(cluster) {
         let model = gpus.model;
         let first = first_branch_for(model.compute_capability);
-        if !is_usable_branch(version) || first.is_none_or(|first| version.branch >= first) {
+        let is_unknown = branch_status(version.branch) == BranchStatus::Unknown;
+        if is_unknown || first.is_none_or(|first| version.branch >= first) {
             continue;
         }
         let message = format!(
@@ -48,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, written.span, message)
             .label(gpus.span, "the GPU model is set here")
-            .help(format!("write {} or later", model.min_driver_branch))
+            .help(format!("write \"{}\" or later", model.min_driver_branch))
             .emit();
     }
 }

@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         );
         report
             .diagnostic(&RULE.code, image.span, message)
-            .help(format!("remove `nodeImage`: {alternative}"))
+            .help(format!("remove `nodeImage`; {alternative}"))
             .emit();
     }
 }

@@ -287,6 +287,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
 
 fn network_fields(vpc: &AwsExistingVpc, target: &Target) -> Vec<Field> {
     let subnets = vpc.private_subnets.iter().chain(&vpc.public_subnets);
+    let subnets = subnets.filter(|subnet| !subnet.nodes_only.value);
     let spans: Vec<_> = subnets.clone().map(|subnet| subnet.id.span).collect();
     let ids: BTreeSet<_> = subnets.map(|subnet| subnet.id.as_str()).collect();
     let update = target.update_vpc_config(&json!({"subnetIds": ids}));

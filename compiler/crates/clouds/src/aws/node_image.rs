@@ -167,11 +167,11 @@ pub(super) fn notes(cluster: &Cluster) -> Vec<String> {
         (
             kept,
             "fixed at the creation of the node group until the Kubernetes version changes. Nothing installs security \
-             fixes in between: to upgrade, set `nodeImage`.",
+             fixes in between: to upgrade, set nodeImage.",
         ),
         (
             followed,
-            "the newest release. `cloud/verify.sh` reports a newer one, and `cloud/apply.sh --allow-disruption` \
+            "the newest release. cloud/verify.sh reports a newer one, and cloud/apply.sh --allow-disruption \
              replaces the nodes.",
         ),
         (

@@ -384,7 +384,7 @@ pub(super) fn node_image_note(cluster: &Cluster) -> Option<String> {
             "Node images: the operating system of the nodes installs security fixes by itself.".to_owned()
         }
         AzureNodeImageChannel::None => {
-            "Node images: nothing installs security fixes. To upgrade, run `az aks nodepool upgrade --node-image-only`."
+            "Node images: nothing installs security fixes. To upgrade, run az aks nodepool upgrade --node-image-only."
                 .to_owned()
         }
     })

@@ -30,11 +30,15 @@ for argument in "$@"; do
       exit 0
       ;;
     *)
-      echo "$usage" >&2
-      exit 64
+      printf 'error: unknown flag: %s\n%s\n' "$argument" "$usage" >&2
+      exit 2
       ;;
   esac
 done
+
+# For the commands that this script prints.
+any_host_flag=
+[ "$any_host" = no ] || any_host_flag=' --any-host'
 
 driver_branch=${driver_version%%.*}
 case $distribution in
@@ -92,7 +96,7 @@ main() {
     echo "Run these commands, the last one when the script has printed \`Ready\`:"
     kubectl_command drain "$node" --ignore-daemonsets --delete-emptydir-data
     echo "  sudo reboot                 # on this host"
-    echo "  sudo bash ${0##*/}  # on this host, when it is back"
+    echo "  sudo bash ${0##*/}$any_host_flag  # on this host, when it is back"
     kubectl_command uncordon "$node"
     exit 3
   fi
@@ -539,7 +543,7 @@ explain_driver_change() {
   {
     echo "Change the driver of one node at a time, with these commands:"
     kubectl_command drain "$node" --ignore-daemonsets --delete-emptydir-data
-    echo "  sudo bash ${0##*/} --allow-disruption  # on this host; it prints the next commands"
+    echo "  sudo bash ${0##*/}$any_host_flag --allow-disruption  # on this host; it prints the next commands"
   } >&2
 }
 

@@ -126,7 +126,13 @@ fn immutable_kinds(plan: &Plan) -> Vec<ImmutableKind> {
         }
         let names = |test: fn(&Change) -> bool| {
             let fields = kind.fields.iter().filter(|field| test(&field.change));
-            fields.map(|field| field.name).collect::<Vec<_>>()
+            let mut names = Vec::new();
+            for field in fields {
+                if !names.contains(&field.name) {
+                    names.push(field.name);
+                }
+            }
+            names
         };
         let replaced = names(|change| matches!(change, Change::Replacement { .. }));
         let rolled = names(|change| matches!(change, Change::NodeRollout { .. }));

@@ -404,6 +404,14 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     notes.extend(driver_upgrades::notes(cluster));
     notes.extend(super::storage::notes(cluster));
     notes.extend(cluster.cloud.node_image_notes(cluster));
+    notes.extend(cluster.pools.iter().filter_map(|pool| {
+        let period = pool.capacity_period()?;
+        Some(format!(
+            "Pool {} has nodes only from {} to {}: its machines are a capacity block. EKS deletes the nodes 40 minutes \
+             before the block ends. An upgrade deletes all of its nodes before it creates new ones.",
+            pool.name, period.start, period.scale_down
+        ))
+    }));
     if !by_cloud.is_empty() {
         notes.push(format!(
             "The cloud or the node's operating system advertises the GPUs of {}; this tree has no device plugin for \

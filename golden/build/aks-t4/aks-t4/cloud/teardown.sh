@@ -44,6 +44,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
@@ -57,7 +58,6 @@ identity 'Azure subscription' 00000000-1111-2222-3333-444444444444 \
   --subscription 00000000-1111-2222-3333-444444444444 \
   --query id \
   --output tsv
-confirm
 
 read_1() {
   define "$here"/aks-node-pool.jq

@@ -44,6 +44,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
@@ -65,7 +66,6 @@ identity 'list of zones in the file where EKS has no control plane' '' \
   --zone-names us-east-1a us-east-1b \
   --query 'AvailabilityZones[?ZoneId=='\''use1-az3'\''].ZoneName' \
   --output text
-confirm
 
 read_1() {
   define "$here"/eks-node-group.jq

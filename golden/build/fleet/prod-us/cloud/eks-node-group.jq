@@ -78,9 +78,10 @@ def template_left_on_scaling_groups:
   on_scaling_groups(template_left // [] | map({Key: .})) | if . == [] then null else . end;
 
 # The limits and the number of nodes that a capacity block requires now, from the current ones. null after its nodes were
-# deleted.
+# deleted. Before the start, no nodes are required, and existing ones are kept: the start in the file may be wrong.
 def block_size($block):
-  if now < ($block.start | fromdate) then {minSize: 0, maxSize: $block.maxSize, desiredSize: 0}
+  if now < ($block.start | fromdate) then
+    {minSize: 0, maxSize: $block.maxSize, desiredSize: ([.desiredSize, $block.maxSize] | min)}
   elif now < ($block.scaleDown | fromdate) then
     {minSize: $block.minSize, maxSize: $block.maxSize,
      desiredSize: ([([.desiredSize, $block.minSize] | max), $block.maxSize] | min)}

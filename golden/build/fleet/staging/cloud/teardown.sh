@@ -44,6 +44,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
@@ -58,7 +59,6 @@ identity 'AWS account' 210987654321 \
   --region us-east-1 \
   --query Account \
   --output text
-confirm
 
 read_1() {
   state 60 \

@@ -44,6 +44,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
@@ -55,7 +56,6 @@ identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \
   '--format=value(projectId)'
-confirm
 
 read_1() {
   define "$here"/gke-node-pool.jq

@@ -705,7 +705,8 @@ settle() {
     return 0
   fi
   [ ${#unmarked[@]} -eq 0 ] ||
-    stop 'created by others: to manage it with these scripts from now on, add --adopt:' "${unmarked[@]}"
+    stop 'created by others: to manage it with these scripts from now on, add --adopt:' "${unmarked[@]}" \
+      'to leave it to its creator, declare it as existing in the input of gpuc: on EKS, pools of others cannot be adopted'
   [ ${#failed_resources[@]} -eq 0 ] ||
     stop 'failed in the cloud:' "${failed_resources[@]}"
   [ ${#skips[@]} -eq 0 ] ||
@@ -852,6 +853,7 @@ take_down() {
     is_missing || "mark_$number"
   done
   stop_if_unmarked
+  confirm
   for ((number = 1; number <= count; number++)); do
     await_stable
     if [ -n "${unowned[number]}" ]; then

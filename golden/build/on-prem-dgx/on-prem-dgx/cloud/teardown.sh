@@ -44,6 +44,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'
@@ -54,7 +55,6 @@ identity 'kubeconfig context' dgx-lab \
   'set KUBECONFIG to the kubeconfig that contains this context' \
   kubectl config get-contexts dgx-lab \
   -o name
-confirm
 
 read_1() {
   observe 'node dgx-02' '\(NotFound\)' kubectl --context dgx-lab get node dgx-02 --output json

@@ -13,8 +13,8 @@ pub(super) static RULE: Rule = Rule {
         name: "capacity-block-period",
         severity: Severity::Error,
         summary: "the start or the end of a capacity block is invalid",
-        checks: "Whether `start` and `end` of a capacity block are times in UTC, and the end is more than 40 minutes after
-the start.",
+        checks: "Whether `start` and `end` of a capacity block are times with their distance from UTC, such as
+2026-12-01T11:30:00Z, and the end is more than 40 minutes after the start.",
         reason: "The scripts add the nodes at the start, and EKS deletes them 40 minutes before the end. With other times,
 nodes are requested while the block has no machines.",
         remedy: "Write the times that EC2 reports for the block: `aws ec2 describe-capacity-reservations
@@ -50,9 +50,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
                         .diagnostic(
                             &RULE.code,
                             time.span,
-                            format!("`{time}` is not a time in UTC"),
+                            format!("`{time}` is not a time with its distance from UTC"),
                         )
-                        .help("write the time in the format 2026-12-01T11:30:00Z")
+                        .help("write a time such as \"2026-12-01T11:30:00Z\", in quotes")
                         .emit();
                 }
             }

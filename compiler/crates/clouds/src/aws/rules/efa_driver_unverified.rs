@@ -58,7 +58,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, efa.span, message)
             .label(pool.os.span, "the operating system is set here")
-            .help("use `AmazonLinux2023`, whose image contains the driver, or remove `efa`")
+            .help(format!(
+                "remove `efa`, or use `AmazonLinux2023` with its own driver; if EFA works on this image, add `allow: [{}]`",
+                RULE.code.name
+            ))
             .emit();
     }
 }

@@ -51,6 +51,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 )
             }
             Some(_) => format!("node groups are not supported in the Local Zone `{zone}`"),
+            None if names::is_zone_id(zone) => {
+                format!("`{zone}` is the ID of a zone, not its name")
+            }
             None => format!("invalid zone `{zone}`"),
         };
         let builder = report
@@ -59,7 +62,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if names::is_zone_id(zone) {
             builder.help(format!(
                 "write the name that this zone ID has in your account: `aws ec2 describe-availability-zones --region \
-                 {region} --zone-ids {zone} --query AvailabilityZones[].ZoneName` prints it"
+                 {region} --zone-ids {zone} --query 'AvailabilityZones[].ZoneName'` prints it"
             ))
         } else {
             builder.help(format!("write a zone such as `{region}a`"))

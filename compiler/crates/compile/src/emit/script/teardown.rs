@@ -47,7 +47,6 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
         format!("{CONFIRM}\n"),
     );
     segments.extend(preconditions(&plan.provisioning));
-    segments.push(Segment::Boilerplate(CONFIRM_PURPOSE), "confirm\n");
     let resources: Vec<&Resource> = plan
         .provisioning
         .resources

@@ -32,6 +32,7 @@ done
 confirm() {
   [ -z "$dry_run" ] && [ -z "$confirmed" ] || return 0
   say "$about"
+  [ -z "$delete_other_pools" ] || say 'The pools above that others created are deleted with the cluster.'
   printf 'Type the name of the cluster to continue: ' >&2
   IFS= read -r confirmed || confirmed=
   [ "$confirmed" = "$cluster" ] || die 'the name does not match; nothing was changed'

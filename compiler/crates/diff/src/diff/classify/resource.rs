@@ -94,6 +94,10 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
         Change::Replacement { reason } => {
             Classification::with_source(Impact::Replaced, reason, field.source)
         }
+        Change::NodeRollout { .. } if !is_managed(after, field) => Classification::with_reason(
+            Impact::Nothing,
+            "no script manages it any more: it stays as it is until you change it",
+        ),
         Change::NodeRollout { reason } => {
             Classification::with_source(Impact::NodesRecreated, reason, field.source)
         }
@@ -102,6 +106,9 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
             "all nodes in the removed locations are deleted, and their pods terminate",
             field.source,
         ),
+        Change::Resize if let Some(impact) = period_impact(path, delta) => {
+            Classification::with_source(impact, "the nodes run at another time", field.source)
+        }
         Change::Resize => {
             let pools = after.pools.iter().map(String::as_str);
             let impact = capacity_impact(setting, pools).unwrap_or_else(|| resize_impact(delta));
@@ -116,6 +123,21 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
         Change::InPlace | Change::MinorVersionSteps { .. } => {
             Classification::with_source(Impact::Nothing, "changed in place", field.source)
         }
+    })
+}
+
+/// The impact of another start or end of the time during which nodes run. Times in UTC are sorted as texts.
+fn period_impact(path: &str, delta: &Delta) -> Option<Impact> {
+    let (from, to) = (delta.from.as_ref()?.as_str()?, delta.to.as_ref()?.as_str()?);
+    let is_shorter = match path.rsplit('.').next()? {
+        "start" => to > from,
+        "scaleDown" => to < from,
+        _ => return None,
+    };
+    Some(if is_shorter {
+        Impact::CapacityLost
+    } else {
+        Impact::CapacityGained
     })
 }
 

@@ -156,7 +156,7 @@ impl Rollout<'_> {
         Step {
             instruction: format!(
                 "Change the driver of pool {pool} on one node at a time. Run these commands for {nodes}, with its name \
-                 as node; ssh uses it as the name of the host. Skip the reboot if the script prints Ready"
+                 as node; ssh uses it as the name of the host. Skip the reboot if the script prints Ready, and uncordon the node only when it has"
             ),
             commands: vec![
                 format!("node={first}"),
@@ -164,7 +164,7 @@ impl Rollout<'_> {
                 format!("scp {path} \"$node\":"),
                 format!("ssh -t \"$node\" sudo bash {name} --allow-disruption"),
                 "ssh -t \"$node\" sudo reboot".to_owned(),
-                format!("until ssh -t \"$node\" sudo bash {name}; do sleep 20; done"),
+                format!("while ssh -t \"$node\" sudo bash {name}; [ $? = 255 ]; do sleep 20; done"),
                 format!("{kubectl} uncordon \"$node\""),
             ],
             changes: self.pool_change_ids(pool),
