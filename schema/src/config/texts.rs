@@ -452,7 +452,8 @@ mod tests {
             "stack": {"driverVersion": "@pdv", "runtimeImage": "@pri", "driverImage": "@pdi"},
         });
         let block = json!({"name": "@pool", "nodes": {"count": 1},
-            "capacity": {"capacityBlock": {"id": "@id", "count": 1}}});
+            "nodeImage": {"version": "@image"},
+            "capacity": {"capacityBlock": {"id": "@id", "count": 1, "start": "@start", "end": "@end"}}});
         let vpc = json!({"id": "@vpc", "securityGroup": "@sg",
             "privateSubnets": [{"zone": "@z1", "id": "@s1"}],
             "publicSubnets": [{"zone": "@z2", "id": "@s2"}]});

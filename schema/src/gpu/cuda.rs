@@ -171,6 +171,15 @@ mod tests {
     }
 
     #[test]
+    fn versions_have_no_leading_zero() {
+        let parse = |text: &str| DriverVersion::parse(text).map(|version| version.to_string());
+        assert_eq!(parse("580.95.05").as_deref(), Some("580.95.05"));
+        for text in ["0580", "", "580.x", "580.95.05.1"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
     fn newer_releases_need_newer_drivers() {
         assert_eq!(RELEASES.len(), 30);
         assert!(RELEASES.is_sorted_by(|a, b| a.driver >= b.driver));

@@ -63,6 +63,12 @@ const ROWS: &[EditRow] = &[
     (EKS, "capacity: {spot: {}}", "capacity: onDemand", Replaced, "capacity"),
     (EKS, "reservation: {id: cr-0123456789abcdef1, count: 2}", "reservation: {id: cr-0123456789abcdef9, count: 2}", Replaced, "capacity reservation"),
     (EKS, "    network: {efa: {}}\n    stack: {extras: [gdrcopy, gds]}\n", "    stack: {extras: [gdrcopy, gds]}\n", Replaced, "EFA"),
+    (EKS, "start: \"2096-12-01T11:30:00Z\"", "start: \"2096-12-02T11:30:00Z\"", CapacityLost, "number of nodes during the capacity block"),
+    (EKS, "end: \"2096-12-15T11:30:00Z\"", "end: \"2096-12-14T11:30:00Z\"", CapacityLost, "number of nodes during the capacity block"),
+    (EKS, "end: \"2096-12-15T11:30:00Z\"", "end: \"2096-12-16T11:30:00Z\"", CapacityGained, "number of nodes during the capacity block"),
+    (TRAINING, "    capacity: {capacityBlock", "    nodeImage: {channel: latest}\n    capacity: {capacityBlock", NodesRecreated, "node image release"),
+    // Without the key, no script compares the release.
+    (EKS, "    nodeImage: {channel: latest}\n", "", Nothing, "node image release"),
     (EKS, "placement: {group: near}", "placement: {group: far}", Replaced, "placement group"),
     (EKS, "maxPods: 60", "maxPods: 70", Replaced, "max pods per node"),
     (EKS, "localDisks: scratch\n    stack: {devicePlugin: cloud}", "stack: {devicePlugin: cloud}", Replaced, "local disks"),

@@ -53,3 +53,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages_with_id;
+
+    #[test]
+    fn ended_branches_are_found_too() {
+        for (driver, is_found) in [("450", true), ("525", false), ("999", false)] {
+            let yaml = format!(
+                "
+                allow: [driver-branch-ended]
+                cloud: {{onPrem: {{context: demo}}}}
+                stack: {{driver: host, driverVersion: '{driver}'}}
+                nodePools: [{{name: a, gpu: {{model: H100, perNode: 8}}, hosts: [a], nodes: {{count: 1}}}}]
+                "
+            );
+            let found = messages_with_id(&yaml, "GPUC2225");
+            assert_eq!(found.len(), usize::from(is_found), "{driver}");
+        }
+    }
+}

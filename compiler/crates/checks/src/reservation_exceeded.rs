@@ -96,7 +96,7 @@ mod tests {
             ("abcdef0", "abcdef1"),
             ("p5.48xlarge", "p5e.48xlarge"),
             ("us-east-1a", "us-east-1b"),
-            ("count: 3}", "count: 4}"),
+            ("count: 3,", "count: 4,"),
             ("nodes: {count: 2}", "nodes: {min: 0, max: 2}"),
         ] {
             let other = SERVE_POOL.replace(from, to);

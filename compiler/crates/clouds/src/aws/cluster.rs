@@ -321,6 +321,7 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, origin:
 mod tests {
     use super::super::testing::{HEAD, command_line, field as field_of, provision, provision_file};
     use super::*;
+    use gpuc_model::plan::Contents;
 
     const POOL: &str = "nodePools: [{name: a, machine: m7i.large, nodes: {count: 1}}]";
 
@@ -378,6 +379,32 @@ mod tests {
         assert_eq!(
             field_of(cluster, "API server endpoint").desired,
             json!({"endpointPublicAccess": false, "endpointPrivateAccess": true})
+        );
+    }
+
+    #[test]
+    fn subnets_for_nodes_are_not_those_of_the_control_plane() {
+        let head = HEAD.replace(
+            "{create: {}}",
+            "{create: {vpc: {existing: {id: vpc-0123456789abcdef0, privateSubnets: [\
+             {zone: us-east-1a, id: subnet-0123456a}, {zone: us-east-1b, id: subnet-0123456b}, \
+             {zone: us-east-1e, id: subnet-0123456e, nodesOnly: true}]}}}}",
+        );
+        let provisioning = provision_file(&format!("{head}{POOL}"));
+        let expected = json!(["subnet-0123456a", "subnet-0123456b"]);
+        let subnets = field_of(&provisioning.resources[0], "subnets");
+        assert_eq!(subnets.desired, expected);
+        let Contents::Yaml(file) = &provisioning.files[0].contents else {
+            panic!("eksctl's file is YAML");
+        };
+        let file = serde_json::to_value(file).expect("a tree is JSON");
+        assert_eq!(file["vpc"]["controlPlaneSubnetIDs"], expected);
+        let private = &file["vpc"]["subnets"]["private"];
+        assert_eq!(private["subnet-0123456e"]["az"], "us-east-1e");
+        let zones = command_line(&provisioning.identity[1].query);
+        assert!(
+            zones.contains("--zone-names us-east-1a us-east-1b --query"),
+            "{zones}"
         );
     }
 }

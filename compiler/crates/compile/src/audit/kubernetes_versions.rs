@@ -60,7 +60,7 @@ fn sets_own_tag(cluster: &Checked<'_>, chart: &Chart) -> bool {
 
 fn help(support: &KubernetesSupport, version: KubernetesVersion, creates_cluster: bool) -> String {
     let test = format!(
-        "test the chart on Kubernetes {version} and add `{}` to `allow`",
+        "test the chart on Kubernetes {version} and add `allow: [{}]`",
         CHART_KUBERNETES_UNSUPPORTED.name
     );
     let target = support.closest(version);
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn help_names_only_versions_that_the_cluster_can_have() {
         let test =
-            "test the chart on Kubernetes 1.35 and add `chart-kubernetes-unsupported` to `allow`";
+            "test the chart on Kubernetes 1.35 and add `allow: [chart-kubernetes-unsupported]`";
         let help = |support, creates| help(&support, KubernetesVersion(35), creates);
         assert_eq!(
             help(supported(30, Some(34)), true),

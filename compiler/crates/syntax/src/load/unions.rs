@@ -13,6 +13,7 @@ pub const UNIONS: &[&str] = &[
     "nodePools.capacity",
     "nodePools.network.placement",
     "nodePools.network.rdma",
+    "nodePools.nodeImage",
     "nodePools.sharing",
     "notebooks",
     "workloads.deployment.disruptionBudget",
