@@ -209,6 +209,8 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         "nodePools.capacity.capacityBlock.end",
         &["2097-11-01T11:30:00Z", "2097-11-02T11:30:00Z"],
     ),
+    // 1 is the default.
+    ("nodePools.upgrade.blueGreen.batchNodes", &["3", "4"]),
     ("nodePools.nodeImage.channel", &["latest"]),
     (
         "nodePools.nodeImage.version",
