@@ -234,6 +234,25 @@ fn resources(environment: &Environment, file: &Value) -> Value {
             });
         }
     }
+    // eksctl's stacks keep the tags of their creation: no script reads more of them than the names.
+    let stacks = state
+        .pointer_mut("/eks/stacks")
+        .and_then(Value::as_object_mut);
+    for (name, stack) in stacks.into_iter().flatten() {
+        if name.starts_with("eksctl-") {
+            stack["Tags"].take();
+        }
+    }
+    // Without `maxSurge`, AKS keeps that of an earlier file, as `gpuc diff` says: no script manages it any more.
+    for pool in pools {
+        let name = pool["name"].as_str().unwrap_or_default();
+        let surge = state.pointer_mut(&format!("/aks/pools/{name}/upgradeSettings/maxSurge"));
+        if pool["upgrade"]["maxSurge"].is_null()
+            && let Some(surge) = surge
+        {
+            surge.take();
+        }
+    }
     // A resource group may belong to the user: the scripts never change it.
     state["aks"]["groups"].take();
     normalize(&mut state);
@@ -253,6 +272,7 @@ fn normalize(value: &mut Value) {
                     }
                     "taints" => *value == json!([]),
                     "maxUnavailable" => *value == json!(0),
+                    "updateStrategy" => *value == json!("DEFAULT"),
                     "nodeRepairConfig" => *value == json!({"enabled": false}),
                     _ => false,
                 };
