@@ -252,6 +252,20 @@ _UPGRADE = {
 }
 
 
+def _check_upgrade(pool, call):
+    """The settings that AKS refuses. Sources: hashicorp/terraform-provider-azurerm#19355 and #31129;
+    MicrosoftDocs/azure-aks-docs articles/aks/upgrade-aks-node-pools-rolling.md@32892028."""
+    surge, unavailable = (pool["upgradeSettings"][key] for key in ("maxSurge", "maxUnavailable"))
+    for flag, key, text in (("--max-surge", "maxSurge", "max surge"),
+                            ("--max-unavailable", "maxUnavailable", "maxUnavailable")):
+        if call.has(flag) and pool["scaleSetPriority"] == "Spot":
+            raise _command_error(f"(InvalidParameter) The value of parameter agentPoolProfile.upgrade.{key} is"
+                                 f" invalid. Error details: Spot pools can't set {text}.")
+    if (surge in ("0", "0%")) == (unavailable in ("0", "0%")):
+        raise _command_error("(InvalidParameter) Exactly one of maxSurge and maxUnavailable must be above 0, not"
+                             f" {surge} and {unavailable}.")
+
+
 def _write(pool, call, texts):
     for flag, key in texts.items():
         if call.has(flag):
@@ -260,6 +274,7 @@ def _write(pool, call, texts):
         if call.has(flag):
             text = call.get(flag)
             pool["upgradeSettings"][key] = int(text) if key.endswith("Minutes") else text
+    _check_upgrade(pool, call)
     if call.has("--labels"):
         pool["nodeLabels"] = _labels(call.get("--labels")) or None
     if call.has("--node-taints"):

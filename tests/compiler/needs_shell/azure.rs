@@ -14,7 +14,7 @@ pub(super) static RICH: Case = Case {
         standin-state set-string aks.account.id 99999999-9999-9999-9999-999999999999
         standin-state set-string aks.account.name somebody-elses
         standin-state set aks.subscriptions '[]'",
-    settled: &["maximum surge"],
+    settled: &["upgrade settings"],
     drift,
 };
 
@@ -146,8 +146,9 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["tags"]["extra"] = json!("tag");
             pool["tags"]["gpuc-tags"] = json!("extra");
         }
-        "maximum surge" => pool["upgradeSettings"]["maxSurge"] = json!("77%"),
-        "maximum unavailable nodes" => pool["upgradeSettings"]["maxUnavailable"] = json!("77%"),
+        "upgrade settings" => {
+            pool["upgradeSettings"] = json!({"maxSurge": "77%", "maxUnavailable": "0"})
+        }
         _ => return false,
     }
     true

@@ -243,16 +243,6 @@ fn resources(environment: &Environment, file: &Value) -> Value {
             stack["Tags"].take();
         }
     }
-    // Without `maxSurge`, AKS keeps that of an earlier file, as `gpuc diff` says: no script manages it any more.
-    for pool in pools {
-        let name = pool["name"].as_str().unwrap_or_default();
-        let surge = state.pointer_mut(&format!("/aks/pools/{name}/upgradeSettings/maxSurge"));
-        if pool["upgrade"]["maxSurge"].is_null()
-            && let Some(surge) = surge
-        {
-            surge.take();
-        }
-    }
     // A resource group may belong to the user: the scripts never change it.
     state["aks"]["groups"].take();
     normalize(&mut state);

@@ -141,8 +141,7 @@ const ROWS: &[FieldRow] = &[
     row("aks", AKS_POOL, "labels", Pool("node_labels")),
     row("aks", AKS_POOL, "taints", Pool("node_taints")),
     row("aks", AKS_POOL, "tags", Pool("cloud_tags_labels")),
-    row("aks", AKS_POOL, "maximum surge", Pool("upgrade_settings")),
-    row("aks", AKS_POOL, "maximum unavailable nodes", Pool("upgrade_settings")),
+    row("aks", AKS_POOL, "upgrade settings", Pool("upgrade_settings")),
 
     row("aks", "AKS cluster", "location", Own("replace, cluster_fields")),
     row("aks", "AKS cluster", "network", Own("\"reimages nodes\", cluster_fields: left to people")),

@@ -95,6 +95,9 @@ compare_1() {
   field labels changes '' '{"gpuc.dev/pool":"gpunodepool"}' our_labels their_labels
   field taints changes '' '["sku=gpu:NoSchedule"]' our_taints their_taints
   field tags changes '' '{"gpuc-taints":"sku:NoSchedule"}' our_tags_spelled their_tags
+  field 'upgrade settings' changes '' \
+    '{"maxSurge":"10%","maxUnavailable":"0"}' \
+    '.upgradeSettings // {} | {maxSurge: (.maxSurge // "10%" | tostring), maxUnavailable: (.maxUnavailable // "0" | tostring)}'
   compare_fields
 }
 
@@ -200,6 +203,16 @@ apply_1() {
       --name gpunodepool \
       --output none \
       --tags "${words_1[@]}"
+  fi
+  if differs 'upgrade settings'; then
+    run az aks nodepool update \
+      --subscription 00000000-1111-2222-3333-444444444444 \
+      --resource-group ml-lab \
+      --cluster-name aks-t4 \
+      --name gpunodepool \
+      --output none \
+      --max-surge 10% \
+      --max-unavailable 0
   fi
 }
 

@@ -7,7 +7,8 @@ use super::super::{SPOT_KEY, mig, ownership};
 use super::PoolSettings;
 use super::kinds::{
     AUTOSCALING, DISK, DISK_TYPE, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES,
-    OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, VERSION, VM_SIZE, ZONES,
+    OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, UPGRADE, VERSION, VM_SIZE,
+    ZONES,
 };
 
 impl PoolSettings<'_> {
@@ -67,10 +68,9 @@ impl PoolSettings<'_> {
             fields.push(self.updatable_field(&NODES, json!(nodes.min), scale));
         }
         fields.extend(self.shared_fields());
-        for (flag, kind, count) in self.upgrade() {
-            let count = count.to_string();
-            let update = self.update_command().with_arguments([flag, &count]);
-            fields.push(self.updatable_field(kind, json!(count), update));
+        if let Some(upgrade) = self.upgrade() {
+            let update = self.upgrade_command(&upgrade);
+            fields.push(self.updatable_field(&UPGRADE, upgrade.to_json(), update));
         }
         fields
     }

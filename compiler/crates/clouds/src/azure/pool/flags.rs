@@ -53,8 +53,8 @@ impl PoolSettings<'_> {
         if !tags.is_empty() {
             flags.push(("--tags", key_value_pairs(&tags)));
         }
-        for (flag, _, count) in self.upgrade() {
-            flags.push((flag, vec![count.to_string()]));
+        if let Some(upgrade) = self.upgrade().filter(|upgrade| !upgrade.is_default()) {
+            flags.extend(upgrade.flags().map(|(flag, value)| (flag, vec![value])));
         }
         flags
     }

@@ -29,8 +29,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         LABELS,
         TAINTS,
         TAGS,
-        MAX_SURGE,
-        MAX_UNAVAILABLE,
+        UPGRADE,
     ],
     definitions: concat!(include_str!("../tags.jq"), include_str!("sets.jq")),
     state: Some(&state::MANAGED),
@@ -222,23 +221,12 @@ pub(super) const TAGS: FieldKind = FieldKind {
     change: Change::InPlace,
     source: "MicrosoftDocs/azure-aks-docs articles/aks/use-tags.md@fb060abe",
 };
-pub(super) const MAX_SURGE: FieldKind = FieldKind {
-    name: "maximum surge",
-    read: r#"(.upgradeSettings.maxSurge // "1") | tostring"#,
+/// Both settings in one: AKS refuses a pool while both are 0 or both are above 0.
+pub(super) const UPGRADE: FieldKind = FieldKind {
+    name: "upgrade settings",
+    read: r#".upgradeSettings // {}
+           | {maxSurge: (.maxSurge // "10%" | tostring), maxUnavailable: (.maxUnavailable // "0" | tostring)}"#,
     create_flag: Some("--max-surge"),
     change: Change::InPlace,
     source: FLAGS,
 };
-pub(super) const MAX_UNAVAILABLE: FieldKind = FieldKind {
-    name: "maximum unavailable nodes",
-    read: r#"(.upgradeSettings.maxUnavailable // "0") | tostring"#,
-    create_flag: Some("--max-unavailable"),
-    change: Change::InPlace,
-    source: FLAGS,
-};
-
-/// Whether AKS sets this number by default on the pool that a cluster is created with. The default surge is a
-/// percentage there, never a number. Source: learn.microsoft.com/azure/aks/upgrade-aks-cluster, 2026-11-21.
-pub(super) fn is_default(kind: &FieldKind, count: u32) -> bool {
-    *kind == MAX_UNAVAILABLE && count == 0
-}

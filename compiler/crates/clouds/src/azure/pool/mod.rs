@@ -94,21 +94,23 @@ impl<'c> PoolSettings<'c> {
             return None;
         }
         let cluster = cluster::observe_cluster(self.cluster);
-        let updates = (self.upgrade().into_iter())
-            .filter(|(_, kind, count)| !kinds::is_default(kind, *count))
-            .map(|(flag, _, count)| {
-                self.update_command()
-                    .with_arguments([flag, &count.to_string()])
-            });
+        let upgrade = self.upgrade().filter(|upgrade| !upgrade.is_default());
+        let updates = upgrade.map(|upgrade| self.upgrade_command(&upgrade));
         Some(CreatedWith {
             title: format!("{} {}", cluster::CLUSTER.name, self.cluster.name),
             observation: cluster,
-            follow_up: updates.collect(),
+            follow_up: updates.into_iter().collect(),
         })
     }
 
     fn update_command(&self) -> Command {
         self.command("update").with_arguments(["--output", "none"])
+    }
+
+    fn upgrade_command(&self, upgrade: &values::Upgrade) -> Command {
+        let flags = upgrade.flags().into_iter();
+        self.update_command()
+            .with_arguments(flags.flat_map(|(flag, value)| [flag.to_owned(), value]))
     }
 
     fn add_command(&self) -> Command {
@@ -256,6 +258,43 @@ mod tests {
         let operator = mig_pool("{devicePlugin: operator}");
         assert_eq!(desired(&operator, "GPU instance profile"), Value::Null);
         assert_eq!(desired(&operator, "GPU driver"), json!("None"));
+    }
+
+    #[test]
+    fn pool_without_upgrade_settings_returns_to_the_defaults() {
+        let upgrade = |settings: &str| {
+            let pool = pool(&format!(
+                "- {{name: train, machine: Standard_ND96isr_H100_v5, nodes: {{count: 2}}{settings}}}"
+            ));
+            let flag = |word: &Argument| *word == Argument::Text("--max-surge".to_owned());
+            let update = command_line(&field(&pool, "upgrade settings").update[0]);
+            let (_, flags) = update.split_once("none ").expect("the command has flags");
+            (pool.create[0].0.iter().any(flag), flags.to_owned())
+        };
+        let flags =
+            |surge, unavailable| format!("--max-surge {surge} --max-unavailable {unavailable}");
+        assert_eq!(upgrade(""), (false, flags("10%", "0")));
+        let cases = [
+            ("{maxSurge: 2}", "2", "0"),
+            ("{maxUnavailable: 3}", "0", "3"),
+            ("{maxSurge: 0, maxUnavailable: 1}", "0", "1"),
+            ("{maxSurge: 1, maxUnavailable: 0}", "1", "0"),
+        ];
+        for (settings, surge, unavailable) in cases {
+            let found = upgrade(&format!(", upgrade: {settings}"));
+            assert_eq!(found, (true, flags(surge, unavailable)), "{settings}");
+        }
+        let zero = upgrade(", upgrade: {maxUnavailable: 0}");
+        assert_eq!(zero, (false, flags("10%", "0")));
+    }
+
+    #[test]
+    fn spot_pool_has_no_upgrade_settings() {
+        let pool = pool(
+            "- {name: infer, machine: Standard_NC4as_T4_v3, nodes: {min: 0, max: 8}, capacity: {spot: {}}}",
+        );
+        let mut names = pool.fields.iter().map(|field| field.kind.name);
+        assert!(names.all(|name| name != "upgrade settings"));
     }
 
     #[test]

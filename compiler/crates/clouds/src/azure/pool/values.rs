@@ -1,13 +1,42 @@
 //! Settings of a pool as AKS expects them.
 
 use gpuc_model::SetBy;
-use gpuc_model::plan::FieldKind;
 use gpuc_schema::config::{Capacity, DriverOwner, Eviction, LocalDisks, Placement};
 use serde_json::{Map, Value, json};
 
 use super::super::{create_section, os, section, system_pool};
 use super::PoolSettings;
-use super::kinds::{MAX_SURGE, MAX_UNAVAILABLE};
+
+/// The maximum surge of a pool that is created without flags; the maximum of unavailable nodes is 0.
+///
+/// Source: learn.microsoft.com/azure/aks/upgrade-aks-cluster, read 2026-11-21.
+const DEFAULT_SURGE: &str = "10%";
+
+/// How many nodes AKS replaces at the same time.
+#[derive(PartialEq)]
+pub(super) struct Upgrade {
+    max_surge: String,
+    max_unavailable: String,
+}
+
+impl Upgrade {
+    /// Whether AKS uses these settings without flags.
+    pub(super) fn is_default(&self) -> bool {
+        self.max_surge == DEFAULT_SURGE && self.max_unavailable == "0"
+    }
+
+    pub(super) fn flags(&self) -> [(&'static str, String); 2] {
+        [
+            ("--max-surge", self.max_surge.clone()),
+            ("--max-unavailable", self.max_unavailable.clone()),
+        ]
+    }
+
+    /// The settings as AKS reports them.
+    pub(super) fn to_json(&self) -> Value {
+        json!({"maxSurge": self.max_surge, "maxUnavailable": self.max_unavailable})
+    }
+}
 
 impl PoolSettings<'_> {
     pub(super) fn vm_size(&self) -> &str {
@@ -99,27 +128,30 @@ impl PoolSettings<'_> {
         Some((eviction, price))
     }
 
-    /// Upgrade settings: flag, field and number.
-    pub(super) fn upgrade(&self) -> Vec<(&'static str, &'static FieldKind, u32)> {
-        let Some(upgrade) = &self.pool.settings.upgrade else {
+    /// The surge and unavailable nodes. `None` on spot pools, which have neither: AKS answers "Spot pools can't set max
+    /// surge" and "Spot pools can't set maxUnavailable" (hashicorp/terraform-provider-azurerm#19355 and #31129).
+    pub(super) fn upgrade(&self) -> Option<Upgrade> {
+        if self.spot_terms().is_some() {
+            return None;
+        }
+        let upgrade = self.pool.settings.upgrade.as_ref();
+        let surge = upgrade.and_then(|upgrade| upgrade.max_surge);
+        let unavailable = upgrade.and_then(|upgrade| upgrade.max_unavailable);
+        let (surge, unavailable) = match (surge, unavailable) {
             // No reserved machine is free for a surge node: AKS deletes a node before it creates its replacement.
-            return if self.pool.is_reserved() {
-                vec![
-                    ("--max-surge", &MAX_SURGE, 0),
-                    ("--max-unavailable", &MAX_UNAVAILABLE, 1),
-                ]
-            } else {
-                Vec::new()
-            };
+            (None, None) if self.pool.is_reserved() && upgrade.is_none() => (Some(0), 1),
+            // Without the preview, only one of the two settings can be above 0.
+            (None, Some(unavailable)) if unavailable.value > 0 => (Some(0), unavailable.value),
+            (surge, unavailable) => {
+                let unavailable = unavailable.map_or(0, |count| count.value);
+                (surge.map(|count| count.value), unavailable)
+            }
         };
-        let surge = upgrade.max_surge.map(|count| count.value);
-        let unavailable = upgrade.max_unavailable.map(|count| count.value);
-        // The default surge of AKS is one. Without the preview, only one of the two settings can be above 0.
-        let surge = surge
-            .or(unavailable.filter(|count| *count > 0).map(|_| 0))
-            .map(|count| ("--max-surge", &MAX_SURGE, count));
-        let unavailable = unavailable.map(|count| ("--max-unavailable", &MAX_UNAVAILABLE, count));
-        surge.into_iter().chain(unavailable).collect()
+        let max_surge = surge.map_or_else(|| DEFAULT_SURGE.to_owned(), |count| count.to_string());
+        Some(Upgrade {
+            max_surge,
+            max_unavailable: unavailable.to_string(),
+        })
     }
 
     pub(super) fn labels(&self) -> Map<String, Value> {

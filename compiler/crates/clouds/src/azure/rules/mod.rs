@@ -19,7 +19,7 @@ mod size_unlisted;
 mod spot_deallocate;
 mod spot_fixed;
 mod spot_price;
-mod spot_surge;
+mod spot_upgrade;
 mod subnets_several;
 mod subscription_unreadable;
 mod system_pool_missing;
@@ -49,7 +49,7 @@ pub(super) static RULES: &[&Rule] = &[
     &spot_fixed::RULE,
     &spot_deallocate::RULE,
     &spot_price::RULE,
-    &spot_surge::RULE,
+    &spot_upgrade::RULE,
     &upgrade_settings::RULE,
     &mig_size::RULE,
     &mig_layout::RULE,

@@ -1,4 +1,4 @@
-//! Surge nodes on a spot pool.
+//! Upgrade settings of a spot pool.
 
 use gpuc_schema::config::Capacity;
 
@@ -9,12 +9,13 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2711",
-        name: "aks-spot-surge",
+        name: "aks-spot-upgrade",
         severity: Severity::Error,
-        summary: "a spot pool sets `maxSurge`",
-        checks: "Whether a pool of spot machines sets `maxSurge`.",
-        reason: "AKS creates no surge nodes for spot pools. It accepts the setting and ignores it.",
-        remedy: "Remove `maxSurge` from the pool.",
+        summary: "a spot pool sets `maxSurge` or `maxUnavailable`",
+        checks: "Whether a pool of spot machines sets `maxSurge` or `maxUnavailable`.",
+        reason: "AKS creates no surge nodes for spot pools, and evicts the nodes that it upgrades. It refuses a spot pool with
+one of these settings.",
+        remedy: "Remove `upgrade` from the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -40,21 +41,27 @@ nodePools:
     run,
 };
 
-/// Source: MicrosoftDocs/azure-aks-docs `articles/aks/spot-node-pool.md`@31e1f80a, read 2026-11-21.
+/// Sources: MicrosoftDocs/azure-aks-docs `articles/aks/spot-node-pool.md`@31e1f80a, read 2026-11-21;
+/// hashicorp/terraform-provider-azurerm#19355 and #31129, read 2026-11-25.
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         let capacity = &pool.settings.capacity;
-        let upgrade = pool.settings.upgrade.as_ref();
-        let surge = upgrade.and_then(|upgrade| upgrade.max_surge);
-        if let (Capacity::Spot(_), Some(surge)) = (&capacity.value, surge.filter(|n| n.value > 0)) {
-            let message = format!("`maxSurge` has no effect on pool `{}`", pool.name);
+        let (Capacity::Spot(_), Some(upgrade)) = (&capacity.value, &pool.settings.upgrade) else {
+            continue;
+        };
+        for (key, count) in [
+            ("maxSurge", upgrade.max_surge),
+            ("maxUnavailable", upgrade.max_unavailable),
+        ] {
+            let Some(count) = count else { continue };
+            let message = format!("`{key}` cannot be set on spot pool `{}`", pool.name);
             report
-                .diagnostic(&RULE.code, surge.span, message)
+                .diagnostic(&RULE.code, count.span, message)
                 .label(
                     capacity.span,
-                    "AKS creates no surge nodes for spot machines",
+                    "AKS has no upgrade settings for spot machines",
                 )
-                .help("remove `maxSurge`")
+                .help(format!("remove `{key}`"))
                 .emit();
         }
     }
