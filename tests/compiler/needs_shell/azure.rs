@@ -147,7 +147,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["tags"]["gpuc-tags"] = json!("extra");
         }
         "upgrade settings" => {
-            pool["upgradeSettings"] = json!({"maxSurge": "77%", "maxUnavailable": "0"})
+            pool["upgradeSettings"] = json!({"maxSurge": "77%", "maxUnavailable": "0"});
         }
         _ => return false,
     }
