@@ -39,6 +39,7 @@ mod monitoring;
 mod needs_clouds;
 mod needs_gcloud;
 mod needs_integrations;
+mod needs_kube_lab;
 mod needs_kubectl;
 mod needs_promtool;
 mod needs_shell;

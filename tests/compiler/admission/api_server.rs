@@ -7,10 +7,13 @@ use cel::objects::{Key, Map};
 use cel::parser::Parser;
 use cel::{Context, Value as Cel};
 use gpuc_model::plan::Plan;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::record;
+
 /// The result of a validation.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum AdmissionResult {
     Denied(String),
     Warned(String),
@@ -21,6 +24,8 @@ pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
 
 /// An API server with the policies of a tree.
 pub(crate) struct ApiServer {
+    /// The policies and bindings as they are applied.
+    manifests: Vec<Value>,
     /// Each binding with the spec of its policy.
     policies: Vec<(Value, Value)>,
 }
@@ -45,8 +50,12 @@ impl ApiServer {
             let spec = policy.unwrap()["spec"].clone();
             (binding, spec)
         });
+        let policies_and_bindings: Vec<(Value, Value)> = with_policy.collect();
+        let mut manifests: Vec<_> = policies.clone();
+        manifests.extend(of_kind("ValidatingAdmissionPolicyBinding"));
         Self {
-            policies: with_policy.collect(),
+            manifests,
+            policies: policies_and_bindings,
         }
     }
 
@@ -84,6 +93,7 @@ impl ApiServer {
                 }
             }));
         }
+        record::record(&self.manifests, (before, after), namespace, &results);
         results
     }
 }

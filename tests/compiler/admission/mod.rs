@@ -3,6 +3,7 @@
 mod alike;
 pub(crate) mod api_server;
 mod pod_controllers;
+pub(crate) mod record;
 
 use serde_json::{Value, json};
 

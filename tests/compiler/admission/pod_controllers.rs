@@ -40,7 +40,14 @@ fn pod_controllers_are_checked_on_pod_changes() {
         assert_eq!(plan.admit_create(&good, SANDBOX), []);
         assert_eq!(plan.admit_update(&bad, &good, SANDBOX), []);
         let mut scaled = bad.clone();
-        scaled["spec"]["replicas"] = json!(3);
+        let number = if bad["kind"] == "Job" {
+            "parallelism"
+        } else {
+            "replicas"
+        };
+        if !["CronJob", "DaemonSet"].contains(&bad["kind"].as_str().unwrap()) {
+            scaled["spec"][number] = json!(3);
+        }
         scaled["metadata"]["annotations"] = json!({"revision": "2"});
         assert_eq!(plan.admit_update(&bad, &scaled, SANDBOX), [], "{bad:#}");
     }

@@ -49,11 +49,15 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
 }
 
 /// The requested amount of a resource of each container in a list.
+///
+/// `dyn` makes cel-go choose the overload of `string` by the value: without it, the type of the default alone decides,
+/// and `string` fails on every amount, which is text in a pod
+/// (<https://github.com/google/cel-spec/blob/master/doc/langdef.md#gradual-type-checking>, 2026-11-25).
 pub(super) fn requested_amounts(containers: &str, resource: &str) -> String {
     let name = cel::string_literal(resource);
     format!(
-        "{containers}.map(c, string(c.?resources.?limits[?{name}].orValue(\
-         c.?resources.?requests[?{name}].orValue(0)))).map(count, \
+        "{containers}.map(c, string(dyn(c.?resources.?limits[?{name}].orValue(\
+         c.?resources.?requests[?{name}].orValue(0))))).map(count, \
          count.matches('^[0-9]{{1,6}}$') ? int(count) : {MAX_AMOUNT})"
     )
 }

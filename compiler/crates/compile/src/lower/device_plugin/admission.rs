@@ -17,7 +17,9 @@ use k8s_openapi::api::admissionregistration::v1::{
 use super::{COMPONENT, NAMESPACE, metadata};
 
 /// The conditions on a change, and their messages. `object` is the node after the change, `oldObject` before it. A
-/// request for the node's status changes only that, and one for the node everything else.
+/// request for the node's status changes only that, and one for the node everything else. The last rules cover every
+/// field that a version of Kubernetes has. `dyn`, because the type checker of the API server has no type for maps of
+/// quantities, such as `capacity`.
 const RULES: &[(&str, &str)] = &[
     (
         "request.userInfo.?extra[?'authentication.kubernetes.io/node-name'].orValue([]) == [object.metadata.name]",
@@ -38,6 +40,11 @@ const RULES: &[(&str, &str)] = &[
     (
         "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})",
         "gpuc-runtime may not change annotations",
+    ),
+    (
+        "object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([]) && \
+         object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])",
+        "gpuc-runtime may not change finalizers or owners",
     ),
     (
         "object.spec.?unschedulable.orValue(false) == oldObject.spec.?unschedulable.orValue(false)",
@@ -64,10 +71,16 @@ const RULES: &[(&str, &str)] = &[
         "gpuc-runtime may not remove conditions",
     ),
     (
-        "object.status.?capacity.orValue({}) == oldObject.status.?capacity.orValue({}) && \
-         object.status.?allocatable.orValue({}) == oldObject.status.?allocatable.orValue({}) && \
-         object.status.?addresses.orValue([]) == oldObject.status.?addresses.orValue([])",
-        "gpuc-runtime may not change the capacity or the addresses of the node",
+        "dyn(object).?spec.orValue({}).all(key, key == 'taints' || \
+         key in dyn(oldObject).?spec.orValue({}) && dyn(oldObject).spec[key] == dyn(object).spec[key]) && \
+         dyn(oldObject).?spec.orValue({}).all(key, key == 'taints' || key in dyn(object).?spec.orValue({}))",
+        "gpuc-runtime may change only the taints in the spec of the node",
+    ),
+    (
+        "dyn(object).?status.orValue({}).all(key, key == 'conditions' || \
+         key in dyn(oldObject).?status.orValue({}) && dyn(oldObject).status[key] == dyn(object).status[key]) && \
+         dyn(oldObject).?status.orValue({}).all(key, key == 'conditions' || key in dyn(object).?status.orValue({}))",
+        "gpuc-runtime may change only the conditions in the status of the node",
     ),
 ];
 
@@ -131,12 +144,13 @@ mod tests {
                 "labels": {"zone": "a", "gpuc.dev/pool": "train", "nvidia.com/gpu.count": "8"},
                 "annotations": {"a": "b"},
             },
-            "spec": {"taints": [
+            "spec": {"podCIDR": "10.1.0.0/24", "taints": [
                 {"key": "startup-taint.cluster-autoscaler.kubernetes.io/gpuc", "effect": "NoSchedule"},
                 {"key": "nvidia.com/gpu", "effect": "NoSchedule"},
             ]},
             "status": {
                 "capacity": {"nvidia.com/gpu": "8"},
+                "volumesInUse": ["kubernetes.io/csi/a"],
                 "conditions": [{"type": "Ready", "status": "True"}],
             },
         })
@@ -265,9 +279,33 @@ mod tests {
             "remove conditions",
         );
         rejected(
-            changing("/status/capacity/nvidia.com~1gpu", json!("9")),
-            "the capacity",
+            changing("/metadata/finalizers", json!(["a/b"])),
+            "finalizers",
         );
+        let owner = json!([{"apiVersion": "v1", "kind": "Node", "name": "node-2", "uid": "1"}]);
+        rejected(changing("/metadata/ownerReferences", owner), "owners");
+        let spec = "only the taints in the spec";
+        rejected(
+            changing("/spec/providerID", json!("aws:///us-east-1a/i-1")),
+            spec,
+        );
+        rejected(changing("/spec/podCIDR", Value::Null), spec);
+        let status = "only the conditions in the status";
+        for (field, value) in [
+            ("capacity/nvidia.com~1gpu", json!("9")),
+            ("capacity/nvidia.com~1gpu", Value::Null),
+            ("allocatable", json!({"nvidia.com/gpu": "9"})),
+            (
+                "addresses",
+                json!([{"type": "InternalIP", "address": "10.0.0.2"}]),
+            ),
+            ("daemonEndpoints", json!({"kubeletEndpoint": {"Port": 1}})),
+            ("volumesAttached", json!([{"name": "a", "devicePath": "b"}])),
+            ("volumesInUse", Value::Null),
+            ("a field of a later version", json!(1)),
+        ] {
+            rejected(changing(&format!("/status/{field}"), value), status);
+        }
     }
 
     #[test]
