@@ -71,12 +71,11 @@ fn policies_have_the_expected_results() {
             let other = namespaces.get(&namespace);
             *policies == request.policies && other.is_none_or(|other| *other == request.namespace)
         });
-        let (_, namespaces, requests) = match run {
-            Some(run) => run,
-            None => {
-                runs.push((request.policies.clone(), BTreeMap::new(), Vec::new()));
-                runs.last_mut().unwrap()
-            }
+        let (_, namespaces, requests) = if let Some(run) = run {
+            run
+        } else {
+            runs.push((request.policies.clone(), BTreeMap::new(), Vec::new()));
+            runs.last_mut().unwrap()
         };
         namespaces.insert(namespace, request.namespace.clone());
         requests.push(request);
@@ -117,10 +116,6 @@ fn policies_have_the_expected_results() {
         }
         assert!(results.is_empty(), "{results:#?}");
     }
-    println!(
-        "{seen} requests in {} runs; not read: {unread:#?}",
-        runs.len()
-    );
     assert!(
         wrong.is_empty(),
         "{} of {seen}:\n{}",
