@@ -138,10 +138,13 @@ pub(crate) fn assert_hangs_can_be_interrupted(case: &Case, commands: &[(&str, &s
             let environment = case.environment();
             let rule = json!([{"tool": tool, "match": command, "how": "hang"}]);
             set_behavior(&environment, &json!({"fail": rule}));
-            // A terminal sends the signal to all processes of the job.
+            // A terminal sends the signal to all processes of the job. A script that starts with an ignored signal
+            // keeps ignoring it, as it does if the tests run in the background of a shell.
             let script = format!(
                 r#"set -m
-                "$1" & job=$! code=0
+                python3 -c 'import os, signal, sys
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])' "$1" & job=$! code=0
                 until grep -q '"rc": 137' "$GPUC_STANDIN_LOG"; do sleep 0.1; done
                 kill -{signal} -- -"$job"
                 wait "$job" || code=$?
