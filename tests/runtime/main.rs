@@ -22,6 +22,7 @@ mod manifests;
 mod metrics;
 mod mig;
 mod mps;
+mod needs_gpu;
 mod nvml;
 mod proto;
 mod settings;

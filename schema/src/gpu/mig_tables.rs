@@ -4,7 +4,8 @@
 //! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory,
 //! placements); NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants,
 //! placements; the mocks of H100, H200 and B200 place by compute slices, which contradicts all transcripts, and are not
-//! used); NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
+//! used); NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on). The
+//! runtime's tests `needs_gpu` compare a table with the driver of a real GPU.
 
 use super::Basis::{self, Derived, Documented, Nominal, Observed};
 use super::mig::{Mig, MigBasis, MigProfile};
@@ -38,7 +39,8 @@ pub static A100_80GB: Mig = Mig {
     ..with_seven_slices(Observed, Derived, Observed, Observed)
 };
 
-/// H100 with 80 GB, SXM5 and PCI Express. The placements were observed on the H100 NVL, which has the same die.
+/// H100 with 80 GB. All observed on the SXM5 model with driver 580.159.04 (2026-11-26); the PCI Express model has the
+/// same die.
 pub static H100_80GB: Mig = Mig {
     profiles: &profiles_of_sevenths([
         ("1g.10gb", 9_984),
@@ -49,7 +51,7 @@ pub static H100_80GB: Mig = Mig {
         ("4g.40gb", 40_448),
         ("7g.80gb", 81_152),
     ]),
-    ..with_seven_slices(Observed, Derived, Observed, Observed)
+    ..with_seven_slices(Observed, Observed, Observed, Observed)
 };
 
 /// H100 NVL, observed with driver 560.35.03.
@@ -80,8 +82,7 @@ pub static GH200_96GB: Mig = Mig {
     ..with_seven_slices(Observed, Derived, Observed, Observed)
 };
 
-/// H200, SXM5 and NVL. Ids and memory of `1g.35gb` and `4g.71gb` and the id of `3g.71gb` are derived, the rest is
-/// observed.
+/// H200. All observed on the SXM5 model with driver 580.159.04 (2026-11-26); the NVL model has the same die.
 pub static H200_141GB: Mig = Mig {
     profiles: &profiles_of_sevenths([
         ("1g.18gb", 16_384),
@@ -92,7 +93,7 @@ pub static H200_141GB: Mig = Mig {
         ("4g.71gb", 71_424),
         ("7g.141gb", 143_360),
     ]),
-    ..with_seven_slices(Derived, Derived, Derived, Documented)
+    ..with_seven_slices(Observed, Observed, Observed, Observed)
 };
 
 /// B200. No transcript was found: names and counts are from the guide, memory is from the name.

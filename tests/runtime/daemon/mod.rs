@@ -188,18 +188,7 @@ impl Node {
 
     /// Sends a GET request. Returns the status and the body, or `None` if the server does not respond.
     async fn get(&self, path: &str) -> Option<(u16, String)> {
-        let request = async {
-            let mut stream = TcpStream::connect(self.address).await.ok()?;
-            let request = format!("GET {path} HTTP/1.1\r\nHost: daemon\r\n\r\n");
-            stream.write_all(request.as_bytes()).await.ok()?;
-            let mut answer = String::new();
-            stream.read_to_string(&mut answer).await.ok()?;
-            let (head, text) = answer.split_once("\r\n\r\n")?;
-            let status = head.split(' ').nth(1)?.parse().ok()?;
-            Some((status, text.to_owned()))
-        };
-        let answer = tokio::time::timeout(TIMEOUT, request).await;
-        answer.expect("the request does not hang")
+        get(self.address, path).await
     }
 
     async fn metrics(&self) -> Exposition {
@@ -305,6 +294,22 @@ impl Node {
         let waits = |node: &Self| node.driver.calls("nvmlEventSetWait_v2") > 0;
         self.wait_until("a wait for events", waits).await;
     }
+}
+
+/// Sends a GET request. Returns the status and the body, or `None` if the server does not respond.
+pub(crate) async fn get(address: SocketAddr, path: &str) -> Option<(u16, String)> {
+    let request = async {
+        let mut stream = TcpStream::connect(address).await.ok()?;
+        let request = format!("GET {path} HTTP/1.1\r\nHost: daemon\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).await.ok()?;
+        let (head, text) = answer.split_once("\r\n\r\n")?;
+        let status = head.split(' ').nth(1)?.parse().ok()?;
+        Some((status, text.to_owned()))
+    };
+    let answer = tokio::time::timeout(TIMEOUT, request).await;
+    answer.expect("the request does not hang")
 }
 
 impl Drop for Node {
