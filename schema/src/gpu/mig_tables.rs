@@ -4,8 +4,8 @@
 //! `nvidia-smi mig -lgip` and `-lgipp` for A100, A30, H100, H100 NVL, GH200, H200 and RTX PRO 6000 (ids, memory,
 //! placements); NVIDIA/go-nvml@2f9e261 `pkg/nvml/const.go` and `pkg/nvml/mock/gpus/{a100,a30}.go` (constants,
 //! placements; the mocks of H100, H200 and B200 place by compute slices, which contradicts all transcripts, and are not
-//! used); NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on). The
-//! runtime's tests `needs_gpu` compare a table with the driver of a real GPU.
+//! used); NVIDIA/mig-parted@bd7160f4 `deployments/systemd/config-default.yaml` (names and counts from Blackwell on).
+//! The runtime's tests `needs_gpu` compare a table with the driver of a real GPU.
 
 use super::Basis::{self, Derived, Documented, Nominal, Observed};
 use super::mig::{Mig, MigBasis, MigProfile};

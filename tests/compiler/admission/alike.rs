@@ -9,7 +9,7 @@ use crate::admission::api_server::{AdmissionResult, ApiServer};
 use crate::support::{files_below, repository};
 
 /// The rules that an admission policy can check, because they need only one pod and the pools.
-const SHARED_RULES: &[&str] = &[
+pub(super) const SHARED_RULES: &[&str] = &[
     "manifest-resource-unknown",
     "manifest-request-too-large",
     "manifest-multiple-replicas",
@@ -17,7 +17,9 @@ const SHARED_RULES: &[&str] = &[
     "manifest-toleration-missing",
     "manifest-toleration-useless",
     "manifest-implicit-gpu-access",
+    "manifest-visible-devices-set",
     "manifest-host-devices",
+    "manifest-node-name-set",
 ];
 
 fn enforced_server(cluster: &str) -> ApiServer {

@@ -1,7 +1,11 @@
 //! A model of an API server with the admission policies of a tree: which policies match an object, and their results.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use cel::common::ast::IdedExpr;
 use cel::extractors::This;
 use cel::objects::{Key, Map};
 use cel::parser::Parser;
@@ -21,6 +25,45 @@ pub(crate) enum AdmissionResult {
 
 /// The name and labels of a namespace.
 pub(crate) type Namespace<'n> = (&'n str, &'n [(&'n str, &'n str)]);
+
+/// A user who may create pods.
+const MEMBER: &str = "alice";
+
+/// A request, as an admission policy sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Request<'r> {
+    pub(crate) user: &'r str,
+    /// Null for a new object.
+    pub(crate) before: &'r Value,
+    pub(crate) after: &'r Value,
+    /// Part of the resource, such as `ephemeralcontainers`; otherwise empty.
+    pub(crate) subresource: &'r str,
+    pub(crate) namespace: Namespace<'r>,
+}
+
+impl<'r> Request<'r> {
+    pub(crate) fn create(object: &'r Value, namespace: Namespace<'r>) -> Self {
+        Self::update(&Value::Null, object, namespace)
+    }
+
+    pub(crate) fn update(before: &'r Value, after: &'r Value, namespace: Namespace<'r>) -> Self {
+        Self {
+            user: MEMBER,
+            before,
+            after,
+            subresource: "",
+            namespace,
+        }
+    }
+
+    pub(crate) fn operation(&self) -> &'static str {
+        if self.before.is_null() {
+            "CREATE"
+        } else {
+            "UPDATE"
+        }
+    }
+}
 
 /// An API server with the policies of a tree.
 pub(crate) struct ApiServer {
@@ -65,7 +108,7 @@ impl ApiServer {
         object: &Value,
         namespace: Namespace<'_>,
     ) -> Vec<AdmissionResult> {
-        self.admit_update(&Value::Null, object, namespace)
+        self.admit(Request::create(object, namespace))
     }
 
     /// The results for an object that changes.
@@ -75,25 +118,28 @@ impl ApiServer {
         after: &Value,
         namespace: Namespace<'_>,
     ) -> Vec<AdmissionResult> {
-        let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
+        self.admit(Request::update(before, after, namespace))
+    }
+
+    /// The results for a request.
+    pub(crate) fn admit(&self, request: Request<'_>) -> Vec<AdmissionResult> {
         let mut results = Vec::new();
         for (binding, spec) in &self.policies {
             let selector = &binding["spec"]["matchResources"]["namespaceSelector"];
-            if !is_selected(selector, namespace) || !is_matched(spec, after, operation) {
+            if !is_selected(selector, request.namespace) || !is_matched(spec, request) {
                 continue;
             }
             let actions = &binding["spec"]["validationActions"];
-            let found = failed_validations(spec, (before, after), operation, namespace);
-            results.extend(found.into_iter().map(|message| {
-                if *actions == json!(["Deny"]) {
-                    AdmissionResult::Denied(message)
-                } else {
-                    assert_eq!(*actions, json!(["Warn", "Audit"]));
-                    AdmissionResult::Warned(message)
-                }
-            }));
+            let found = failed_validations(spec, request).into_iter();
+            if *actions == json!(["Deny"]) {
+                // Kubernetes reports the first failed validation of a policy.
+                results.extend(found.take(1).map(AdmissionResult::Denied));
+            } else {
+                assert_eq!(*actions, json!(["Warn", "Audit"]));
+                results.extend(found.map(AdmissionResult::Warned));
+            }
         }
-        record::record(&self.manifests, (before, after), namespace, &results);
+        record::record(&self.manifests, request, &results);
         results
     }
 }
@@ -117,10 +163,13 @@ fn is_selected(selector: &Value, (name, labels): Namespace<'_>) -> bool {
     })
 }
 
-fn is_matched(spec: &Value, object: &Value, operation: &str) -> bool {
-    let version = object["apiVersion"].as_str().unwrap();
+fn is_matched(spec: &Value, request: Request<'_>) -> bool {
+    let version = request.after["apiVersion"].as_str().unwrap();
     let (group, version) = version.split_once('/').unwrap_or(("", version));
-    let resource = object["kind"].as_str().unwrap().to_lowercase() + "s";
+    let mut resource = request.after["kind"].as_str().unwrap().to_lowercase() + "s";
+    if !request.subresource.is_empty() {
+        resource = format!("{resource}/{}", request.subresource);
+    }
     let has = |list: &Value, item: &str| list.as_array().unwrap().contains(&json!(item));
     let rules = spec["matchConstraints"]["resourceRules"]
         .as_array()
@@ -128,26 +177,25 @@ fn is_matched(spec: &Value, object: &Value, operation: &str) -> bool {
     rules.iter().any(|rule| {
         has(&rule["apiGroups"], group)
             && has(&rule["apiVersions"], version)
-            && has(&rule["operations"], operation)
+            && has(&rule["operations"], request.operation())
             && has(&rule["resources"], &resource)
     })
 }
 
 /// The messages of the failed validations.
-fn failed_validations(
-    spec: &Value,
-    (before, after): (&Value, &Value),
-    operation: &str,
-    (name, labels): Namespace<'_>,
-) -> Vec<String> {
+fn failed_validations(spec: &Value, request: Request<'_>) -> Vec<String> {
     let mut context = Context::default();
+    let (name, labels) = request.namespace;
     let labels: std::collections::BTreeMap<_, _> = labels.iter().copied().collect();
     let namespace = json!({"metadata": {"name": name, "labels": labels}});
     context.add_variable("namespaceObject", &namespace).unwrap();
-    context.add_variable("object", after).unwrap();
-    context.add_variable("oldObject", before).unwrap();
-    let request = json!({"operation": operation});
-    context.add_variable("request", &request).unwrap();
+    context.add_variable("object", request.after).unwrap();
+    context.add_variable("oldObject", request.before).unwrap();
+    let attributes = json!({
+        "operation": request.operation(),
+        "userInfo": {"username": request.user},
+    });
+    context.add_variable("request", &attributes).unwrap();
     // Functions that Kubernetes has and this evaluator lacks: <https://kubernetes.io/docs/reference/using-api/cel/>.
     context.add_function("sum", sum).unwrap();
     let items = |key: &str| spec[key].as_array().unwrap().clone();
@@ -201,9 +249,18 @@ fn is_true(context: &Context<'_, '_>, expression: &Value) -> bool {
 }
 
 fn evaluate(context: &Context<'_, '_>, expression: &Value) -> Cel {
+    thread_local! {
+        /// The parsed expressions by their text.
+        static PARSED: RefCell<BTreeMap<String, Rc<IdedExpr>>> = RefCell::default();
+    }
     let text = expression.as_str().unwrap();
-    let parser = Parser::default().enable_optional_syntax(true);
-    let parsed = parser.parse(text);
-    let parsed = parsed.unwrap_or_else(|error| panic!("{text}: {error}"));
+    let known = PARSED.with_borrow(|all| all.get(text).cloned());
+    let parsed = known.unwrap_or_else(|| {
+        let parser = Parser::default().enable_optional_syntax(true);
+        let parsed = parser.parse(text);
+        let parsed = Rc::new(parsed.unwrap_or_else(|error| panic!("{text}: {error}")));
+        PARSED.with_borrow_mut(|all| all.insert(text.to_owned(), Rc::clone(&parsed)));
+        parsed
+    });
     Cel::resolve(&parsed, context).unwrap_or_else(|error| panic!("{text}: {error}"))
 }

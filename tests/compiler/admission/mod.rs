@@ -2,8 +2,10 @@
 
 mod alike;
 pub(crate) mod api_server;
+mod generated;
 mod pod_controllers;
 pub(crate) mod record;
+mod unrequested;
 
 use serde_json::{Value, json};
 
@@ -29,12 +31,16 @@ nodePools:
 ";
 
 fn server_for_pools(rest: &str) -> ApiServer {
-    let text = format!(
+    server_for(&cluster_text(rest))
+}
+
+/// The file of a cluster with these pools.
+fn cluster_text(rest: &str) -> String {
+    format!(
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.35\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
          {rest}\n"
-    );
-    server_for(&text)
+    )
 }
 
 fn server_for(text: &str) -> ApiServer {
@@ -254,9 +260,10 @@ fn missing_tolerations_name_all_candidate_pools() {
         "nvidia.com/gpu: '1'",
         "tolerations: [{key: spot, value: 'no'}]",
     );
-    let message = "requests nvidia.com/gpu and does not tolerate the taints of any pool that advertises it; add to \
+    let message = "requests nvidia.com/gpu and does not tolerate the taints of any pool that has enough of it; add to \
                  tolerations: {key: nvidia.com/gpu, operator: Equal, value: \"present\", effect: NoSchedule} for pool \
-                 train, or {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool spot";
+                 train, whose nodes have 8, or {key: spot, operator: Equal, value: \"yes\", effect: NoExecute} for pool \
+                 spot, whose nodes have 2";
     for good in [
         GPU_TOLERATION,
         "tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
@@ -310,72 +317,6 @@ fn pods_that_get_tolerations_on_admission_are_allowed() {
     };
     let toleration = "{key: gpuc.dev/dedicated-to, operator: Equal, value: \"research\", effect: NoSchedule} for pool gpu";
     assert!(message.ends_with(toleration), "{message}");
-}
-
-#[test]
-fn unrequested_gpu_access_is_reported() {
-    let plan = enforced_server();
-    let good = pod_requesting("nvidia.com/gpu: '1'", GPU_TOLERATION);
-    let idle = pod_requesting("cpu: '1'", GPU_TOLERATION);
-    assert_fix(
-        &plan,
-        &idle,
-        "requests no GPU and tolerates nvidia.com/gpu, the taint of GPU nodes",
-        false,
-        &good,
-    );
-    for fine in [
-        "tolerations: [{operator: Exists}]",
-        "tolerations: [{key: system, operator: Exists}]",
-        "nodeSelector: {gpuc.dev/pool: train}, tolerations: [{key: nvidia.com/gpu, operator: Exists}]",
-        "affinity: {nodeAffinity: {}}, tolerations: [{key: spot, operator: Exists}]",
-        "resourceClaims: [{name: a}], tolerations: [{key: spot, operator: Exists}]",
-    ] {
-        assert_fix(
-            &plan,
-            &idle,
-            "requests no GPU",
-            false,
-            &pod_requesting("cpu: '1'", fine),
-        );
-    }
-    let env = |value: &str| {
-        pod(&format!(
-            "{{containers: [{{name: a, env: [{{name: OTHER}}, {{name: NVIDIA_VISIBLE_DEVICES, value: '{value}'}}]}}]}}"
-        ))
-    };
-    assert_fix(
-        &plan,
-        &env("all"),
-        "can access GPUs of other pods",
-        false,
-        &env("void"),
-    );
-    assert_fix(
-        &plan,
-        &env("0"),
-        "sets NVIDIA_VISIBLE_DEVICES",
-        false,
-        &env(""),
-    );
-    let class = "runtimeClassName: nvidia";
-    assert_fix(
-        &plan,
-        &pod_requesting("cpu: '1'", class),
-        "or remove runtimeClassName",
-        false,
-        &pod_requesting("nvidia.com/gpu.shared: '1'", class),
-    );
-    let volume = |path: &str| {
-        format!("volumes: [{{name: a, emptyDir: {{}}}}, {{name: b, hostPath: {{path: {path}}}}}]")
-    };
-    assert_fix(
-        &plan,
-        &pod_requesting("cpu: '1'", &volume("/dev/nvidia0")),
-        "mounts /dev/nvidia* of the host",
-        false,
-        &pod_requesting("cpu: '1'", &volume("/dev/shm")),
-    );
 }
 
 #[test]

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::api_server::{AdmissionResult, Namespace};
+use super::api_server::{self, AdmissionResult};
 
 /// The variable with the folder to which requests are recorded.
 pub(crate) const FOLDER_VARIABLE: &str = "GPUC_RECORDED_ADMISSION";
@@ -35,18 +35,19 @@ const GROUPS: &[&str] = &["v1", "apps/v1", "batch/v1"];
 /// Records a request if the variable is set.
 pub(super) fn record(
     manifests: &[Value],
-    (before, after): (&Value, &Value),
-    (name, labels): Namespace<'_>,
+    request: api_server::Request<'_>,
     results: &[AdmissionResult],
 ) {
     static LOCK: Mutex<()> = Mutex::new(());
-    let is_known = (after["apiVersion"].as_str()).is_some_and(|version| GROUPS.contains(&version));
+    let version = request.after["apiVersion"].as_str();
+    let is_known = version.is_some_and(|version| GROUPS.contains(&version));
     let Some(folder) = std::env::var_os(FOLDER_VARIABLE) else {
         return;
     };
     if manifests.is_empty() || !is_known {
         return;
     }
+    let (name, labels) = request.namespace;
     let folder = Path::new(&folder);
     let text: Vec<_> = manifests.iter().map(Value::to_string).collect();
     let text = text.join("\n---\n");
@@ -56,7 +57,6 @@ pub(super) fn record(
     let labels: serde_json::Map<_, _> = (labels.iter())
         .map(|(key, value)| ((*key).to_owned(), json!(value)))
         .collect();
-    let operation = if before.is_null() { "CREATE" } else { "UPDATE" };
     let request = Request {
         policies: policies.clone(),
         namespace: json!({
@@ -66,7 +66,13 @@ pub(super) fn record(
             "apiVersion": "admission.k8s.io/v1",
             "kind": "AdmissionReview",
             "request": {
-                "uid": "1", "operation": operation, "namespace": name, "object": after, "oldObject": before,
+                "uid": "1",
+                "operation": request.operation(),
+                "namespace": name,
+                "object": request.after,
+                "oldObject": request.before,
+                "subResource": request.subresource,
+                "userInfo": {"username": request.user},
             },
         }),
         results: results.to_vec(),

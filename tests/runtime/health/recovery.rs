@@ -131,6 +131,26 @@ fn reset_requires_confirmation() {
     assert_eq!(node.answer_due_queries(|_| Ok(HEALTHY)), [uuid(3)]);
 }
 
+/// A long quiet time does not delay the query that notices a reset.
+#[test]
+fn queries_are_at_most_ten_minutes_apart() {
+    let policy = HealthPolicy {
+        quiet_seconds: Some(2 * 3_600),
+        ..HealthPolicy::default()
+    };
+    let mut node = Node::with(inventory(8, false), &policy);
+    let requested = Condition {
+        action: Some(RecoveryAction::ResetGpu),
+        remap_failed: false,
+    };
+    node.xid(3, 95, None);
+    node.answer_due_queries(|_| Ok(requested));
+    for _ in 0..3 {
+        assert_eq!(node.advance_to_next_query(), 600 * SECOND);
+        assert_eq!(node.answer_due_queries(|_| Ok(requested)), [""; 0]);
+    }
+}
+
 /// Drivers before 570 report no recovery action, so a response does not prove that the GPU was reset.
 #[test]
 fn old_driver_cannot_confirm_a_reset() {

@@ -194,6 +194,7 @@ mod workload_over_quota;
 mod workload_patch_identity;
 mod workload_pool_dedicated;
 mod workload_pool_unknown;
+mod workload_priority_reserved;
 mod workload_root_refused;
 mod workload_serving;
 mod workload_team_unclear;
@@ -379,6 +380,7 @@ pub static RULES: &[&Rule] = &[
     &driver_branch_new::RULE,
     &driver_branch_ended::RULE,
     &driver_before_architecture::RULE,
+    &workload_priority_reserved::RULE,
     &node_image_unavailable::RULE,
 ];
 

@@ -1,5 +1,6 @@
 //! A pod that an object defines, and its containers.
 
+use gpuc_schema::Span;
 use gpuc_syntax::node::{Entry, Node};
 
 use super::object::Object;
@@ -123,11 +124,50 @@ impl<'n> Container<'n> {
         (privileged.text() == Some("true")).then_some(privileged)
     }
 
-    /// The literal value of an environment variable.
-    pub fn env_value(&self, name: &str) -> Option<&'n Node> {
+    /// An environment variable of the container. Variables of `envFrom` and of the image are not known.
+    pub fn variable(&self, name: &str) -> Option<Variable<'n>> {
         let env = self.node.get("env").map_or(&[][..], Node::items);
         let named = |it: &&Node| it.get("name").and_then(Node::text) == Some(name);
-        env.iter().find(named)?.get("value")
+        let node = env.iter().find(named)?;
+        Some(Variable { node })
+    }
+}
+
+/// An environment variable of a container.
+pub struct Variable<'n> {
+    node: &'n Node,
+}
+
+impl<'n> Variable<'n> {
+    /// The literal value, which is empty if the variable has none. `None` if the value comes from another object or a
+    /// field of the pod.
+    pub fn value(&self) -> Option<&'n str> {
+        if self.node.get("valueFrom").is_some() {
+            return None;
+        }
+        Some(
+            self.node
+                .get("value")
+                .and_then(Node::text)
+                .unwrap_or_default(),
+        )
+    }
+
+    /// The value or its source, in backticks, for a message.
+    pub fn description(&self) -> String {
+        self.value().map_or_else(
+            || "a value of `valueFrom`".to_owned(),
+            |value| format!("`{value}`"),
+        )
+    }
+
+    /// The place of the value.
+    pub fn span(&self) -> Span {
+        let value = self
+            .node
+            .get("value")
+            .or_else(|| self.node.get("valueFrom"));
+        value.unwrap_or(self.node).span()
     }
 }
 

@@ -9,7 +9,7 @@ use super::scalar::get_text;
 /// The built-in classes of Kubernetes.
 ///
 /// Source: kubernetes `pkg/apis/scheduling/v1/helpers.go`, `systemPriorityClasses` (from memory).
-const SYSTEM_CLASSES: &[&str] = &["system-node-critical", "system-cluster-critical"];
+pub const SYSTEM_CLASSES: &[&str] = &["system-node-critical", "system-cluster-critical"];
 
 /// Whether a class is built into Kubernetes.
 pub(super) fn is_system_class(name: &str) -> bool {

@@ -1,7 +1,6 @@
 //! A container that requests no GPU may access all GPUs of its node.
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
-use gpuc_syntax::node::Node;
 
 use crate::{CheckContext, Rule};
 
@@ -52,12 +51,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for pod in pods.filter(|pod| !pod.is_of_daemon_set() && !pod.is_partial) {
         let mut is_reported = false;
         for container in &pod.containers {
-            let Some(value) = container.env_value("NVIDIA_VISIBLE_DEVICES") else {
+            let Some(variable) = container.variable("NVIDIA_VISIBLE_DEVICES") else {
                 continue;
             };
-            let text = value.text().unwrap_or_default();
             // NVIDIA's runtime exposes no GPUs for these values.
-            let means_none = ["", "none", "void"].contains(&text);
+            let means_none = matches!(variable.value(), Some("" | "none" | "void"));
             let claims = container
                 .resources()
                 .is_some_and(|it| it.value.get("claims").is_some());
@@ -66,10 +64,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             }
             is_reported = true;
             let message = format!(
-                "container `{}` requests no GPU but sets `NVIDIA_VISIBLE_DEVICES` to `{text}`",
-                container.name()
+                "container `{}` requests no GPU but sets `NVIDIA_VISIBLE_DEVICES` to {}",
+                container.name(),
+                variable.description()
             );
-            let builder = report.diagnostic(&RULE.code, value.span(), message);
+            let builder = report.diagnostic(&RULE.code, variable.span(), message);
             let builder = builder.primary_label("gives access to the GPUs of other pods");
             builder
                 .help("request GPUs in `resources.limits`, and remove the variable")
@@ -97,7 +96,6 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 
 /// Whether every container sets `NVIDIA_VISIBLE_DEVICES`.
 fn sets_visible_devices(pod: &crate::Pod<'_>) -> bool {
-    let is_set = |value: &Node| value.text().is_some();
     let mut containers = pod.containers.iter();
-    containers.all(|it| it.env_value("NVIDIA_VISIBLE_DEVICES").is_some_and(is_set))
+    containers.all(|it| it.variable("NVIDIA_VISIBLE_DEVICES").is_some())
 }

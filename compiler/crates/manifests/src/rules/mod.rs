@@ -46,8 +46,10 @@ mod memory_tiny;
 mod multiple_mig_devices;
 mod multiple_replicas;
 mod no_matching_pool;
+mod node_name;
 mod pod_security_violated;
 mod pool_quota_exceeded;
+mod priority_reserved;
 mod priority_unknown;
 mod privileged;
 mod queue_missing;
@@ -205,6 +207,8 @@ pub static RULES: &[&Rule] = &[
     &duplicate_device_plugin::RULE,
     &volume_unbound::RULE,
     &cuda_too_old::RULE,
+    &node_name::RULE,
+    &priority_reserved::RULE,
 ];
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! A pod without GPUs tolerates the taint of GPU nodes.
 
 use gpuc_model::{POOL_LABEL, PoolTaint};
+use gpuc_schema::config::TaintEffect;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
@@ -13,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-toleration-useless",
         severity: Severity::Warning,
         summary: "a pod without GPUs tolerates the taint of GPU nodes",
-        checks: "Whether a pod that requests no GPU tolerates, by its key, a taint that only pools with GPUs have. DaemonSets
-and pods that select such a pool by name are not checked.",
+        checks: "Whether a pod that requests no GPU tolerates a taint that only pools with GPUs have, by its key or with a
+toleration of all taints. DaemonSets and pods that select such a pool by name are not checked.",
         reason: "The taint keeps pods without GPUs off these nodes. With the toleration, the scheduler may place such a pod
 on a GPU node, where it uses CPU and memory and prevents an autoscaler from removing the node.",
         remedy: "Remove the toleration, or request a GPU.",
@@ -58,13 +59,20 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         }
         let tolerations = pod.spec.get("tolerations").map_or(&[][..], Node::items);
         for toleration in tolerations {
-            let Some(key) = toleration.get("key").and_then(Node::text) else {
+            let key = toleration.get("key").and_then(Node::text);
+            let tolerated = match key {
+                Some(key) if !key.is_empty() => gpu_taint(ctx, |it| it == key),
+                _ if tolerates_everything(toleration) => gpu_taint(ctx, |_| true),
+                _ => None,
+            };
+            let Some((pool, taint)) = tolerated else {
                 continue;
             };
-            let Some((pool, taint)) = gpu_taint(ctx, key) else {
-                continue;
+            let what = match key {
+                Some(key) if !key.is_empty() => format!("`{key}`"),
+                _ => "every taint".to_owned(),
             };
-            let message = format!("{} requests no GPU but tolerates `{key}`", pod.title());
+            let message = format!("{} requests no GPU but tolerates {what}", pod.title());
             let builder = report.diagnostic(&RULE.code, toleration.span(), message);
             let text = format!("reserves pool `{pool}` for pods with GPUs");
             builder
@@ -106,13 +114,26 @@ fn selects_pool(ctx: &CheckContext<'_>, pod: &Pod<'_>) -> bool {
             .is_some_and(|it| it.get("nodeAffinity").is_some())
 }
 
-/// The taint with this key, if only pools with GPUs have it, with the name of a pool.
-fn gpu_taint<'s>(ctx: &CheckContext<'s>, key: &str) -> Option<(&'s str, &'s PoolTaint)> {
-    let named = |taint: &&PoolTaint| taint.key == key;
-    let mut pools = ctx.cluster.pools.iter();
-    if pools.any(|pool| !pool.has_gpus() && pool.taints.iter().any(|taint| taint.key == key)) {
-        return None;
-    }
-    let mut with = ctx.cluster.gpu_pools();
-    with.find_map(|(pool, _)| Some((pool.name.value.as_str(), pool.taints.iter().find(named)?)))
+/// Whether a toleration without a key matches every taint that keeps pods off a node.
+fn tolerates_everything(toleration: &Node) -> bool {
+    let text = |key: &str| toleration.get(key).and_then(Node::text);
+    text("operator") == Some("Exists") && matches!(text("effect"), None | Some("" | "NoSchedule"))
+}
+
+/// The first taint with such a key that only pools with GPUs have, with the name of a pool.
+fn gpu_taint<'s>(
+    ctx: &CheckContext<'s>,
+    is_tolerated: impl Fn(&str) -> bool,
+) -> Option<(&'s str, &'s PoolTaint)> {
+    let is_of_cpu_pool = |key: &str| {
+        let mut pools = ctx.cluster.pools.iter();
+        pools.any(|pool| !pool.has_gpus() && pool.taints.iter().any(|taint| taint.key == key))
+    };
+    let repels = |taint: &&PoolTaint| {
+        is_tolerated(&taint.key)
+            && taint.effect != TaintEffect::PreferNoSchedule
+            && !is_of_cpu_pool(&taint.key)
+    };
+    let mut pools = ctx.cluster.gpu_pools();
+    pools.find_map(|(pool, _)| Some((pool.name.value.as_str(), pool.taints.iter().find(repels)?)))
 }

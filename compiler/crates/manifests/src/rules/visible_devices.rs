@@ -48,26 +48,27 @@ spec:
 };
 
 // Source: kubernetes `pkg/kubelet/kubelet_pods.go`, `GenerateRunContainerOptions`: what the pod says comes after what
-// device plugins say (from memory).
+// device plugins say (read 2026-11-26).
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for container in ctx.pods.iter().flat_map(|pod| &pod.containers) {
         let Some(gpus) = container.gpu_request() else {
             continue;
         };
-        let Some(value) = container.env_value("NVIDIA_VISIBLE_DEVICES") else {
+        let Some(variable) = container.variable("NVIDIA_VISIBLE_DEVICES") else {
             continue;
         };
-        let text = value.text().unwrap_or_default();
         let message = format!(
-            "container `{}` requests `{}` but sets `NVIDIA_VISIBLE_DEVICES` to `{text}`",
+            "container `{}` requests `{}` but sets `NVIDIA_VISIBLE_DEVICES` to {}",
             container.name(),
-            gpus.key
+            gpus.key,
+            variable.description()
         );
-        let effect = match text {
-            "" | "none" | "void" => "removes access to the container's own GPUs",
-            _ => "gives access to the GPUs of other pods",
+        let effect = match variable.value() {
+            Some("" | "none" | "void") => "removes access to the container's own GPUs",
+            Some(_) => "gives access to the GPUs of other pods",
+            None => "replaces the GPUs of the container",
         };
-        let builder = report.diagnostic(&RULE.code, value.span(), message);
+        let builder = report.diagnostic(&RULE.code, variable.span(), message);
         let builder = builder.primary_label(effect);
         let builder = builder.label(
             gpus.key_span,

@@ -18,10 +18,60 @@ const CONCURRENT_CONTAINERS: &str = "(variables.spec.containers + variables.spec
 
 /// The amount that a node of a pool has.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct NodeAmount {
-    per_node: u32,
+pub(super) struct NodeAmount {
+    pub(super) per_node: u32,
     /// Whether several replicas give a container no more than one.
     is_shared: bool,
+}
+
+impl NodeAmount {
+    /// The amount of a resource on each node of a pool.
+    pub(super) fn new(pool: &Pool, resource: &str, per_node: u32) -> Self {
+        Self {
+            per_node,
+            is_shared: is_shared(pool, resource),
+        }
+    }
+
+    /// The CEL expression for whether a node has the requested amounts.
+    pub(super) fn fits(self, requested: &RequestedVariables) -> String {
+        let RequestedVariables { all, before } = requested;
+        let per_node = self.per_node;
+        let max = if self.is_shared { 1 } else { per_node };
+        format!(
+            "variables.{all}.sum() <= {per_node} && (variables.{all} + variables.{before}).all(count, count <= {max})"
+        )
+    }
+}
+
+/// The names of the variables with the requested amounts of a resource.
+pub(super) struct RequestedVariables {
+    /// Of each container that runs concurrently.
+    all: String,
+    /// Of each init container.
+    before: String,
+}
+
+impl RequestedVariables {
+    /// The variables of the resource with this number.
+    pub(super) fn new(index: usize) -> Self {
+        Self {
+            all: format!("asked{index}"),
+            before: format!("askedBefore{index}"),
+        }
+    }
+
+    /// The names and expressions of the variables.
+    pub(super) fn definitions(&self, resource: &str) -> [(String, String); 2] {
+        let init = "variables.spec.?initContainers.orValue([])";
+        [
+            (
+                self.all.clone(),
+                requested_amounts(CONCURRENT_CONTAINERS, resource),
+            ),
+            (self.before.clone(), requested_amounts(init, resource)),
+        ]
+    }
 }
 
 /// The policy.
@@ -29,19 +79,15 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut variables = cel::variables();
     let mut validations = Vec::new();
     for (index, (resource, pools)) in cel::pools_by_resource(cluster).into_iter().enumerate() {
-        let (all, before) = (format!("asked{index}"), format!("askedBefore{index}"));
-        let init = "variables.spec.?initContainers.orValue([])";
-        variables.push((
-            all.clone(),
-            requested_amounts(CONCURRENT_CONTAINERS, resource),
-        ));
-        variables.push((before.clone(), requested_amounts(init, resource)));
-        validations.extend(validations_for(resource, &pools, &all, &before));
+        let requested = RequestedVariables::new(index);
+        variables.extend(requested.definitions(resource));
+        validations.extend(validations_for(resource, &pools, &requested));
     }
     Policy {
         name: "gpuc-gpu-amounts",
         denies: true,
-        exempts_daemon_sets: true,
+        exempts_daemon_sets: false,
+        checks_running_pods: false,
         variables,
         validations,
         reason: "a pod runs on one node and is limited to its resources",
@@ -65,29 +111,23 @@ pub(super) fn requested_amounts(containers: &str, resource: &str) -> String {
 fn validations_for(
     resource: &str,
     pools: &[(&Pool, u32)],
-    all: &str,
-    before: &str,
+    requested: &RequestedVariables,
 ) -> Vec<Validation> {
+    let RequestedVariables { all, before } = requested;
     let mut amounts: Vec<NodeAmount> = Vec::new();
     for &(pool, per_node) in pools {
-        let amount = NodeAmount {
-            per_node,
-            is_shared: is_shared(pool, resource),
-        };
+        let amount = NodeAmount::new(pool, resource, per_node);
         if !amounts.contains(&amount) {
             amounts.push(amount);
         }
     }
     let all_shared = amounts.iter().all(|amount| amount.is_shared);
     let fits = amounts.iter().map(|amount| {
-        let amount_per_node = amount.per_node;
-        let total = format!("variables.{all}.sum() <= {amount_per_node}");
         if all_shared {
             // The limit of one per container is a validation of its own.
-            return total;
+            return format!("variables.{all}.sum() <= {}", amount.per_node);
         }
-        let max = if amount.is_shared { 1 } else { amount_per_node };
-        format!("{total} && (variables.{all} + variables.{before}).all(count, count <= {max})")
+        amount.fits(requested)
     });
     let fits: Vec<_> = fits.collect();
     let notes = pools.iter().map(|(pool, per_node)| {

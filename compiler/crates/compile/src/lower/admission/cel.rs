@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpuc_model::check::Checked;
 use gpuc_model::{KubernetesVersion, Pool};
 
-/// The variable with all containers, including init containers.
+/// The variable with all containers, including init and ephemeral containers.
 pub(super) const CONTAINERS: &str = "containers";
 
 /// The variable with the limits and the requests of each container, as a list of maps.
@@ -37,7 +37,8 @@ pub(super) fn variables() -> Vec<(String, String)> {
         ),
         (
             CONTAINERS,
-            "variables.spec.containers + variables.spec.?initContainers.orValue([])",
+            "variables.spec.containers + variables.spec.?initContainers.orValue([]) + \
+             variables.spec.?ephemeralContainers.orValue([])",
         ),
         (
             REQUEST_LISTS,

@@ -11,20 +11,24 @@ pub(super) fn policy() -> Policy {
         message: message.to_owned(),
         message_expression: None,
     };
-    // To NVIDIA's container runtime, these values mean no GPUs, or no NVIDIA devices and libraries at all.
+    // To NVIDIA's container runtime, these values mean no GPUs, or no NVIDIA devices and libraries at all. The kubelet
+    // sets the variables of the container after those of the device plugin (kubernetes `pkg/kubelet/kubelet_pods.go`,
+    // `GenerateRunContainerOptions`, read 2026-11-26), so a container can replace the GPUs that it was allocated. The
+    // CDI devices of a ResourceClaim replace the variable instead.
     let sets = "c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES' && \
-                !(e.?value.orValue('') in ['', 'none', 'void']))";
+                (has(e.valueFrom) || !(e.?value.orValue('') in ['', 'none', 'void'])))";
     let own = format!(
         "[c.?resources.?limits.orValue({{}}), c.?resources.?requests.orValue({{}})].exists(list, list.exists(name, \
          {} && string(list[name]) != '0'))",
         cel::gpu_resource_condition("name")
     );
-    let says = "variables.containers.all(c, c.?env.orValue([]).exists(e, \
-                e.name == 'NVIDIA_VISIBLE_DEVICES' && has(e.value)))";
+    let has_variable = "c.?env.orValue([]).exists(e, e.name == 'NVIDIA_VISIBLE_DEVICES')";
+    let is_explicit = format!("variables.containers.all(c, {has_variable})");
     Policy {
         name: "gpuc-gpu-devices",
         denies: false,
         exempts_daemon_sets: true,
+        checks_running_pods: true,
         variables: cel::variables(),
         validations: vec![
             validation(
@@ -35,8 +39,13 @@ pub(super) fn policy() -> Policy {
                  request GPUs in resources.limits, and remove the variable",
             ),
             validation(
+                format!("variables.containers.all(c, !({own}) || !{has_variable})"),
+                "a container requests GPUs and sets NVIDIA_VISIBLE_DEVICES, which replaces the GPUs that the device \
+                 plugin allocates to it; remove the variable",
+            ),
+            validation(
                 format!(
-                    "variables.spec.?runtimeClassName.orValue('') != 'nvidia' || {} || {says}",
+                    "variables.spec.?runtimeClassName.orValue('') != 'nvidia' || {} || {is_explicit}",
                     cel::gpu_request_condition()
                 ),
                 "uses runtimeClassName nvidia and requests no GPU: with NVIDIA's images, this runtime gives access to \

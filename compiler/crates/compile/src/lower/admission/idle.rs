@@ -1,5 +1,6 @@
-//! Policy against pods that request no GPU and tolerate the taint of GPU nodes: they take CPU and memory there, and
-//! keep an autoscaler from removing the nodes. Such a pod runs, so the policy warns instead of denying it.
+//! Policy against pods that request no GPU and tolerate the taint of GPU nodes, and against pods that bypass the
+//! scheduler: they take CPU and memory there, and keep an autoscaler from removing the nodes. Such a pod runs, so the
+//! policy warns instead of denying it.
 
 use std::collections::BTreeSet;
 
@@ -8,6 +9,10 @@ use gpuc_model::check::Checked;
 use gpuc_schema::config::TaintEffect;
 
 use super::{Policy, Validation, cel};
+
+/// Whether the toleration `t` matches every taint that keeps pods off a node.
+const TOLERATES_EVERYTHING: &str = "(t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists' && \
+     t.?effect.orValue('') in ['', 'NoSchedule'])";
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -32,7 +37,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     variables.push((
         "useless".to_owned(),
         format!(
-            "variables.spec.?tolerations.orValue([]).filter(t, t.?key.orValue('') in {})",
+            "variables.spec.?tolerations.orValue([]).filter(t, t.?key.orValue('') in {} || {TOLERATES_EVERYTHING})",
             cel::string_list(&gpu_taints)
         ),
     ));
@@ -48,19 +53,30 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
                   resources.limits"
             .to_owned(),
         message_expression: Some(
-            "'requests no GPU and tolerates ' + string(variables.useless[0].key) + \
-             ', the taint of GPU nodes; remove the toleration, or request a GPU in resources.limits'"
+            "'requests no GPU and tolerates ' + \
+             (variables.useless[0].?key.orValue('') == '' ? 'every taint, also that of GPU nodes' : \
+             string(variables.useless[0].key) + ', the taint of GPU nodes') + \
+             '; remove the toleration, or request a GPU in resources.limits'"
                 .to_owned(),
         ),
+    };
+    let bypass = Validation {
+        expression: "request.operation != 'CREATE' && object.kind == 'Pod' || !has(variables.spec.nodeName)".to_owned(),
+        message: "sets nodeName, so the scheduler checks neither the taints of the node nor its free GPUs; use \
+                  nodeSelector"
+            .to_owned(),
+        message_expression: None,
     };
     Policy {
         name: "gpuc-gpu-idle",
         denies: false,
         exempts_daemon_sets: true,
+        checks_running_pods: true,
         variables,
         validations: Some(validation)
             .filter(|_| !gpu_taints.is_empty())
             .into_iter()
+            .chain(cluster.gpu_pools().next().map(|_| bypass))
             .collect(),
         reason: "GPU nodes are for pods that request GPUs",
     }

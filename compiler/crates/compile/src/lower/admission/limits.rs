@@ -34,6 +34,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         name: "gpuc-gpus-per-container",
         denies: true,
         exempts_daemon_sets: false,
+        checks_running_pods: false,
         variables,
         validations,
         reason: "a team limits the number of GPUs per container",

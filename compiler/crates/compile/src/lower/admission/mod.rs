@@ -2,11 +2,17 @@
 //! `ValidatingAdmissionPolicy` objects (`admissionregistration.k8s.io/v1`, since Kubernetes 1.30), one file per policy.
 //!
 //! A policy denies only certain errors. Fields that other controllers may still add to a pod, such as the tolerations
-//! of Kueue's flavors and those that a cloud adds for resources, count as present. The policies guard against mistakes,
-//! not against attacks, so a pod is admitted if a policy cannot be evaluated: an error in a policy must not keep a
-//! cluster from starting pods.
+//! of Kueue's flavors and those that a cloud adds for resources, count as present.
 //!
-//! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/> (from memory).
+//! A request is denied, or warned about, if a policy cannot be evaluated (`failurePolicy: Fail`). Otherwise a pod that
+//! is large enough to exceed the cost limit of the evaluation would bypass the policies, and an error in a policy would
+//! disable it without a sign. `needs_kube_lab` evaluates the policies with the API server's own code and finds no
+//! error. Namespaces without a policy are not affected.
+//!
+//! A user can still give a container GPUs that were not allocated to it: with a variable that comes from a ConfigMap
+//! or a Secret (`envFrom`), with an image that sets it, and with a privileged container.
+//!
+//! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>, read 2026-11-26.
 
 mod amounts;
 mod cel;
@@ -43,6 +49,9 @@ struct Policy {
     denies: bool,
     /// Whether DaemonSets are exempt, because they serve nodes.
     exempts_daemon_sets: bool,
+    /// Whether changes of existing pods are checked, not only of pod templates: added tolerations and ephemeral
+    /// containers.
+    checks_running_pods: bool,
     /// The CEL variables: names and expressions.
     variables: Vec<(String, String)>,
     /// The conditions. Without any, gpuc creates no policy.

@@ -33,6 +33,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         name: "gpuc-gpu-names",
         denies: true,
         exempts_daemon_sets: false,
+        checks_running_pods: false,
         variables,
         validations: vec![Validation {
             expression: "size(variables.unknown) == 0".to_owned(),

@@ -15,9 +15,23 @@ const POD_CHANGE_CONDITION: &str = "request.operation == 'CREATE' || \
      dyn(object).spec.?template.orValue({}) != dyn(oldObject).spec.?template.orValue({}) || \
      dyn(object).spec.?jobTemplate.orValue({}) != dyn(oldObject).spec.?jobTemplate.orValue({})";
 
-/// Excludes DaemonSets and their pods.
+/// As above, or the request changes the tolerations of an existing pod or adds an ephemeral container.
+const RUNNING_POD_CHANGE_CONDITION: &str = "request.operation == 'CREATE' || \
+     dyn(object).spec.?template.orValue({}) != dyn(oldObject).spec.?template.orValue({}) || \
+     dyn(object).spec.?jobTemplate.orValue({}) != dyn(oldObject).spec.?jobTemplate.orValue({}) || \
+     dyn(object).spec.?tolerations.orValue([]) != dyn(oldObject).spec.?tolerations.orValue([]) || \
+     dyn(object).spec.?ephemeralContainers.orValue([]) != dyn(oldObject).spec.?ephemeralContainers.orValue([])";
+
+/// Excludes DaemonSets and their pods. Anyone who may create pods can write any owner, so the requester must be the
+/// controller of DaemonSets: its own service account, or the one of the whole controller manager where controllers
+/// share it.
+///
+/// Source: <https://kubernetes.io/docs/reference/access-authn-authz/rbac/#controller-roles>, read 2026-11-26.
 const NOT_DAEMON_SET_CONDITION: &str = "object.kind != 'DaemonSet' && \
-     !object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == 'DaemonSet')";
+     !(request.userInfo.username in ['system:serviceaccount:kube-system:daemon-set-controller', \
+     'system:kube-controller-manager'] && \
+     object.metadata.?ownerReferences.orValue([]).exists(owner, owner.apiVersion == 'apps/v1' && \
+     owner.kind == 'DaemonSet' && owner.?controller.orValue(false)))";
 
 /// The policy and its binding.
 pub(super) fn objects(
@@ -49,7 +63,12 @@ fn match_rules(policy: &Policy) -> Value {
             "resources": resources,
         })
     };
-    let mut conditions = vec![json!({"name": "changes-pods", "expression": POD_CHANGE_CONDITION})];
+    let change = if policy.checks_running_pods {
+        RUNNING_POD_CHANGE_CONDITION
+    } else {
+        POD_CHANGE_CONDITION
+    };
+    let mut conditions = vec![json!({"name": "changes-pods", "expression": change})];
     if policy.exempts_daemon_sets {
         conditions.push(json!({"name": "no-daemon", "expression": NOT_DAEMON_SET_CONDITION}));
     }
@@ -63,17 +82,25 @@ fn match_rules(policy: &Policy) -> Value {
         }
         entry
     });
+    let mut rules = vec![
+        rule("", &["CREATE"], &["pods"]),
+        rule(
+            "apps",
+            &["CREATE", "UPDATE"],
+            &["daemonsets", "deployments", "replicasets", "statefulsets"],
+        ),
+        rule("batch", &["CREATE", "UPDATE"], &["cronjobs", "jobs"]),
+    ];
+    if policy.checks_running_pods {
+        rules.push(rule("", &["UPDATE"], &["pods", "pods/ephemeralcontainers"]));
+    }
     json!({
         "apiVersion": "admissionregistration.k8s.io/v1",
         "kind": "ValidatingAdmissionPolicy",
         "metadata": metadata(policy),
         "spec": {
-            "failurePolicy": "Ignore",
-            "matchConstraints": {"resourceRules": [
-                rule("", &["CREATE"], &["pods"]),
-                rule("apps", &["CREATE", "UPDATE"], &["daemonsets", "deployments", "replicasets", "statefulsets"]),
-                rule("batch", &["CREATE", "UPDATE"], &["cronjobs", "jobs"]),
-            ]},
+            "failurePolicy": "Fail",
+            "matchConstraints": {"resourceRules": rules},
             "matchConditions": conditions,
             "variables": variables.collect::<Vec<_>>(),
             "validations": validations.collect::<Vec<_>>(),

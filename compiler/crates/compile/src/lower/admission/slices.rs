@@ -26,6 +26,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         name: "gpuc-gpu-slices",
         denies: false,
         exempts_daemon_sets: true,
+        checks_running_pods: false,
         validations: validations.collect(),
         variables: cel::variables(),
         reason: "several MIG devices are not one larger MIG device",

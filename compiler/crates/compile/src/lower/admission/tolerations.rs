@@ -7,7 +7,8 @@ use gpuc_model::check::Checked;
 use gpuc_model::{Pool, PoolTaint, Toleration};
 use gpuc_schema::config::TaintEffect;
 
-use super::{Policy, Validation, amounts, cel};
+use super::amounts::{self, NodeAmount, RequestedVariables};
+use super::{Policy, Validation, cel};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -16,25 +17,45 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     variables.push(("tolerations".to_owned(), list));
     let advertised = cel::pools_by_resource(cluster).into_iter();
     let advertised = advertised.filter(|_| !cluster.has_queues());
-    let validations = advertised.filter_map(|(resource, pools)| {
-        let pools: Vec<_> = pools.into_iter().map(|(pool, _)| pool).collect();
-        validation_for(cluster, resource, &pools)
-    });
+    let mut validations = Vec::new();
+    for (index, (resource, pools)) in advertised.enumerate() {
+        let requested = RequestedVariables::new(index);
+        if let Some(validation) = validation_for(cluster, resource, &pools, &requested) {
+            if have_different_amounts(&pools) {
+                variables.extend(requested.definitions(resource));
+            }
+            validations.push(validation);
+        }
+    }
     Policy {
         name: "gpuc-gpu-tolerations",
         denies: true,
-        exempts_daemon_sets: true,
-        validations: validations.collect(),
+        exempts_daemon_sets: false,
+        checks_running_pods: false,
+        validations,
         variables,
         reason: "a tainted node accepts only pods that tolerate its taints",
     }
 }
 
+/// Whether nodes of these pools have different amounts of a resource. If so, a pod must tolerate the taints of a pool
+/// that has as many as it requests.
+fn have_different_amounts(pools: &[(&Pool, u32)]) -> bool {
+    pools.iter().any(|(_, per_node)| *per_node != pools[0].1)
+}
+
 /// `None` if a pool has no taint that the pod must tolerate.
-fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Option<Validation> {
+fn validation_for(
+    cluster: &Checked<'_>,
+    resource: &str,
+    pools: &[(&Pool, u32)],
+    requested: &RequestedVariables,
+) -> Option<Validation> {
+    let is_different = have_different_amounts(pools);
     let mut conditions: Vec<String> = Vec::new();
     let mut suggestions: Vec<String> = Vec::new();
-    for pool in pools {
+    let mut fits: Vec<String> = Vec::new();
+    for &(pool, per_node) in pools {
         let taints = pool.taints.iter();
         let taints: Vec<_> = taints
             .filter(|it| must_be_tolerated(cluster, resource, it))
@@ -42,31 +63,50 @@ fn validation_for(cluster: &Checked<'_>, resource: &str, pools: &[&Pool]) -> Opt
         if taints.is_empty() {
             return None;
         }
-        let all: Vec<_> = taints
-            .iter()
-            .map(|taint| toleration_condition(taint))
-            .collect();
-        let all = all.join(" && ");
-        if !conditions.contains(&all) {
-            conditions.push(all);
+        let all = taints.iter().map(|taint| toleration_condition(taint));
+        let mut condition = all.collect::<Vec<_>>().join(" && ");
+        let mut note = String::new();
+        if is_different {
+            let fit = NodeAmount::new(pool, resource, per_node).fits(requested);
+            condition = format!("{fit} && {condition}");
+            note = format!(", whose nodes have {per_node}");
+            if !fits.contains(&fit) {
+                fits.push(fit);
+            }
+        }
+        if !conditions.contains(&condition) {
+            conditions.push(condition);
             let tolerations = pool.tolerations.iter();
             let tolerations = tolerations.filter(|it| {
                 let mut taints = taints.iter();
                 taints.any(|taint| taint.key == it.key && taint.effect == it.effect)
             });
             let tolerations: Vec<_> = tolerations.map(flow_style).collect();
-            suggestions.push(format!("{} for pool {}", tolerations.join(", "), pool.name));
+            suggestions.push(format!(
+                "{} for pool {}{note}",
+                tolerations.join(", "),
+                pool.name
+            ));
         }
     }
     let requests = format!(
         "{}.exists(count, count > 0)",
         amounts::requested_amounts("variables.containers", resource)
     );
+    let mut expression = format!("!{requests} || {}", conditions.join(" || "));
+    if is_different {
+        // Another policy reports a request that no node has.
+        expression = format!("{expression} || !({})", fits.join(" || "));
+    }
+    let enough = if is_different {
+        "has enough of it"
+    } else {
+        "advertises it"
+    };
     Some(Validation {
-        expression: format!("!{requests} || {}", conditions.join(" || ")),
+        expression,
         message: format!(
-            "requests {resource} and does not tolerate the taints of any pool that advertises it; add to tolerations: \
-             {}",
+            "requests {resource} and does not tolerate the taints of any pool that {enough}; add to tolerations: {}",
             suggestions.join(", or ")
         ),
         message_expression: None,

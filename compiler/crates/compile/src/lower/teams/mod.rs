@@ -4,6 +4,7 @@ mod limits;
 mod members;
 mod namespaces;
 mod network;
+mod policies;
 mod priorities;
 mod quotas;
 mod summary;
@@ -28,10 +29,12 @@ const NAME: &str = "team";
 pub(super) fn objects(cluster: &Checked<'_>, releases: &[Release]) -> Vec<Object> {
     let mut objects = priorities::objects(cluster);
     objects.extend(members::cluster_roles(cluster, releases));
+    objects.extend(policies::objects(cluster));
     for team in &cluster.teams {
         for index in 0..team.namespaces.len() {
             objects.push(namespaces::object(team, index));
             objects.extend(quotas::object(cluster, team, index));
+            objects.push(quotas::system_priorities(team, index));
             objects.extend(limits::object(cluster, team, index));
             objects.extend(members::bindings(cluster, releases, team, index));
             objects.extend(network::object(cluster, team, index));
@@ -39,6 +42,9 @@ pub(super) fn objects(cluster: &Checked<'_>, releases: &[Release]) -> Vec<Object
     }
     objects
 }
+
+/// The name of the NetworkPolicy of an isolated namespace.
+const ISOLATION: &str = "team-isolated";
 
 /// The labels of a team's objects.
 fn labels(team: &Team) -> BTreeMap<String, String> {

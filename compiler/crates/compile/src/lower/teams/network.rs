@@ -13,7 +13,7 @@ use gpuc_schema::config::TeamNetwork;
 use gpuc_syntax::node::Origin;
 use serde_json::json;
 
-use super::{COMPONENT, labels, spans};
+use super::{COMPONENT, ISOLATION, labels, spans};
 use crate::lower::monitoring;
 
 /// The label that Kubernetes sets on every namespace, with its name.
@@ -50,7 +50,7 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         "apiVersion": "networking.k8s.io/v1",
         "kind": "NetworkPolicy",
         "metadata": {
-            "name": "team-isolated",
+            "name": ISOLATION,
             "namespace": team.namespaces[index].value,
             "labels": labels(team),
         },

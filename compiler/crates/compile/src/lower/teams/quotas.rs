@@ -10,6 +10,7 @@
 
 use std::collections::BTreeMap;
 
+use gpuc_kubernetes::api_server::priority::SYSTEM_CLASSES;
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 use gpuc_model::{Cluster, DeviceClass, Team};
@@ -84,6 +85,33 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         object.node.set_origin(&["spec", "hard", &key], origin);
     }
     Some(object)
+}
+
+/// The ResourceQuota that refuses pods with the priority of system components: such a pod preempts every other pod, on
+/// every node. Kubernetes has admitted these classes in any namespace since 1.17.
+///
+/// Source: <https://kubernetes.io/docs/concepts/policy/resource-quotas/#limit-priority-class-consumption-by-default>,
+/// read 2026-11-26.
+pub(super) fn system_priorities(team: &Team, index: usize) -> Object {
+    let object = json!({
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {
+            "name": "team-system-priorities",
+            "namespace": team.namespaces[index].value,
+            "labels": labels(team),
+        },
+        "spec": {
+            "hard": {"pods": "0"},
+            "scopeSelector": {"matchExpressions": [{
+                "scopeName": "PriorityClass",
+                "operator": "In",
+                "values": SYSTEM_CLASSES,
+            }]},
+        },
+    });
+    let reason = "pods of teams do not preempt system components";
+    Object::new(COMPONENT, &object, Origin::rule(spans(team, index), reason))
 }
 
 /// The limit of everything that the pools advertise, by the quota's resource names; 0 without a grant.
