@@ -36,6 +36,7 @@ mod keys;
 mod manifests;
 mod matrix;
 mod monitoring;
+mod needs_api_server;
 mod needs_clouds;
 mod needs_gcloud;
 mod needs_integrations;

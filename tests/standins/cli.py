@@ -79,7 +79,7 @@ class Tool:
     flags: dict
     aliases: dict
     unknown: Callable  # (command name, unknown arguments) -> CommandError
-    outage: str  # the error message of an outage or an expired login
+    outage: str | Callable[[list], str]  # the error message of an outage or an expired login
     style: str = "pflag"  # gcloud | az | aws | pflag
     tables: Callable | None = None  # (command name, Command) -> (flags, aliases) of the real tool
     # The rules of `behavior.fail`: errors of every command, (call) -> CommandError, and outcomes of some commands.
@@ -256,10 +256,10 @@ def _crash():
 def _outage(tool, argv):
     tool_name, _, substring = os.environ.get("GPUC_STANDIN_FAIL", "").partition(":")
     if tool_name == tool.name and substring in " ".join(argv):
-        raise CommandError(1, tool.outage)
+        raise CommandError(1, tool.outage(argv) if callable(tool.outage) else tool.outage)
     limit = os.environ.get("GPUC_STANDIN_DIE_AFTER")
     if limit is not None and state.changes() >= int(limit):
-        raise CommandError(1, tool.outage)
+        raise CommandError(1, tool.outage(argv) if callable(tool.outage) else tool.outage)
 
 
 def _find(tool, argv):

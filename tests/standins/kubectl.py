@@ -532,6 +532,17 @@ _COMMANDS = {
 }
 
 _UNREACHABLE = "Unable to connect to the server: dial tcp 192.0.2.1:443: i/o timeout"
+
+
+def _outage(argv):
+    """The message of a command without a server, as kubectl 1.36.4 prints it."""
+    if "apply" not in argv:
+        return _UNREACHABLE
+    return ('error: error validating "manifests": error validating data: failed to download openapi: Get'
+            ' "https://192.0.2.1:443/openapi/v2?timeout=32s": dial tcp 192.0.2.1:443: i/o timeout; if you choose to'
+            " ignore these errors, turn validation off with --validate=false")
+
+
 _BUSY = "Error from server (TooManyRequests): the server has received too many requests and has asked us to try again later"
 TOOL = Tool(
     name="kubectl",
@@ -541,7 +552,7 @@ TOOL = Tool(
              "-f": "--filename", "-k": "--kustomize", "-c": "--container", "-i": "--stdin",
              "-t": "--tty", "-v": "--v", "-q": "--quiet"},
     unknown=_unknown,
-    outage=_UNREACHABLE,
+    outage=_outage,
     errors={
         "unreachable": lambda _: CommandError(1, _UNREACHABLE),
         "throttled": lambda _: CommandError(1, _BUSY),

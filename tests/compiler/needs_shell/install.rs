@@ -154,6 +154,33 @@ fn dry_run_shows_actions_and_calls_nothing() {
 
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
+fn unreachable_cluster_stops_the_script_before_its_first_step() {
+    let environment = environment();
+    let with = RunOptions {
+        environment: &[("GPUC_STANDIN_FAIL", "kubectl:version")],
+        ..RunOptions::default()
+    };
+    let run = environment.run_with("../install.sh", &[], &with);
+    assert_ne!(run.code, 0);
+    assert!(run.stderr.contains("i/o timeout"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("cannot reach the API server of the cluster"),
+        "{}",
+        run.stderr
+    );
+    let steps = &environment.plan.steps;
+    assert_eq!(
+        run.calls.iter().find_map(|call| find_step(steps, call)),
+        None
+    );
+    // A dry run does not need the cluster.
+    let run = environment.run_with("../install.sh", &["--dry-run"], &with);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
 fn failure_names_its_step() {
     let environment = environment();
     let steps = &environment.plan.steps;
@@ -170,6 +197,8 @@ fn failure_names_its_step() {
         assert_ne!(run.code, 0, "{}", failing.name);
         let message = format!("step {} failed; later steps were not run", failing.name);
         assert!(run.stderr.contains(&message), "{}", run.stderr);
+        // kubectl advises this if the server does not answer.
+        assert!(!run.stderr.contains("validate=false"), "{}", run.stderr);
         let later = &steps[place + 1..];
         for call in run.calls.iter().filter_map(|call| find_step(steps, call)) {
             assert!(

@@ -49,6 +49,14 @@ at_exit() {
 
 note() { say "note     $*"; }
 
+# Stops if the API server does not answer, before the first step.
+reach() {
+  kubectl ${context:+--context "$context"} version >/dev/null 2>"$work/said" || {
+    cat "$work/said" >&2
+    die 'cannot reach the API server of the cluster: check the network and the context, then run this script again'
+  }
+}
+
 begin() {
   step=$1
   say "== $step"
@@ -113,6 +121,7 @@ if [ -z "$dry_run" ]; then
     aws eks update-kubeconfig --region us-east-1 --name eks-training-h100 >"$work/said" 2>&1 ||
       { cat "$work/said" >&2; die 'cannot fetch a kubeconfig'; }
   fi
+  reach
 fi
 
 objects gpuc-runtime manifests/gpuc-runtime

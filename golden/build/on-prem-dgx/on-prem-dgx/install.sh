@@ -49,6 +49,14 @@ at_exit() {
 
 note() { say "note     $*"; }
 
+# Stops if the API server does not answer, before the first step.
+reach() {
+  kubectl ${context:+--context "$context"} version >/dev/null 2>"$work/said" || {
+    cat "$work/said" >&2
+    die 'cannot reach the API server of the cluster: check the network and the context, then run this script again'
+  }
+}
+
 begin() {
   step=$1
   say "== $step"
@@ -92,6 +100,7 @@ kinds() {
 
 tools jq kubectl helm
 context=${context:-$default_context}
+[ -n "$dry_run" ] || reach
 
 objects gpuc-runtime manifests/gpuc-runtime
 objects namespaces manifests/namespaces

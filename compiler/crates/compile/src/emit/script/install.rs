@@ -39,9 +39,10 @@ fn cluster_access(plan: &Plan) -> String {
     let mut body = tools_call(["kubectl"].into_iter().chain(helm));
     let credentials = credentials(plan);
     if matches!(plan.provisioning.credentials, Credentials::Context(_)) {
-        return body + &credentials;
+        return body + &credentials + "[ -n \"$dry_run\" ] || reach\n";
     }
     body += &credentials;
+    body += "reach\n";
     let mut text = String::from("if [ -z \"$dry_run\" ]; then\n");
     for line in body.lines() {
         text += "  ";

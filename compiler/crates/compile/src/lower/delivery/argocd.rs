@@ -227,7 +227,9 @@ fn application(
     }
     annotate(&mut object, SYNC_WAVE, text(&wave.to_string()));
     if !installs_crds(deliverables, step) {
-        let finalizers = json!(["resources-finalizer.argocd.argoproj.io"]);
+        // The name with a path means the same as the one without, of which the API server warns
+        // (argoproj/argo-cd `pkg/apis/application/v1alpha1/application_defaults.go`, read 2026-11-26).
+        let finalizers = json!(["resources-finalizer.argocd.argoproj.io/foreground"]);
         let finalizers = Node::from_serializable(&finalizers, Origin::default());
         set_at(&mut object.node, &["metadata", "finalizers"], finalizers);
     }
