@@ -54,6 +54,7 @@ mod patched_values;
 mod patches;
 mod placement;
 mod properties;
+mod read_once;
 mod readme;
 mod sample;
 mod scheduling;

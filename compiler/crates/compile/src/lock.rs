@@ -149,6 +149,11 @@ pub fn digest(bytes: &[u8]) -> String {
     text
 }
 
+/// The first eight hexadecimal digits of the SHA-256 digest of a text, for names and annotations that change with it.
+pub(crate) fn short_digest(text: &str) -> String {
+    digest(text.as_bytes())["sha256:".len()..][..8].to_owned()
+}
+
 /// Whether a relative path is a valid path of a generated file inside its folder.
 pub fn is_valid_path(path: &str) -> bool {
     let is_name =

@@ -10,8 +10,10 @@ use gpuc_schema::node_config::{
     API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
     MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
+use serde_json::json;
 
 use super::monitoring::runtime_measures_gpus;
+use crate::lock::short_digest;
 
 /// The path of the driver in the runtime's container.
 pub(super) const DRIVER_ROOT: &str = "/driver-root";
@@ -66,6 +68,36 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
         },
         startup_taint: pool.startup_taint.as_ref().map(|taint| taint.key.clone()),
     }
+}
+
+/// A digest of the settings that the runtime's containers read once, when they start: `mig apply` and `mps` read how
+/// the GPUs are shared, and the daemon opens the driver. The daemon applies every other change while it runs.
+pub(super) fn start_digest(config: &NodeConfig) -> String {
+    // Every field is named here, so that a new one needs a decision.
+    let NodeConfig {
+        driver,
+        sharing,
+        api_version: _,
+        kind: _,
+        cluster: _,
+        pool: _,
+        expected: _,
+        devices: _,
+        pass_device_nodes: _,
+        resources: _,
+        extras: _,
+        placement: _,
+        health: _,
+        labels: _,
+        metrics: _,
+        startup_taint: _,
+    } = config;
+    let sharing = match sharing {
+        NodeSharing::Exclusive | NodeSharing::TimeSlicing { .. } => None,
+        NodeSharing::Mps { .. } => Some(sharing),
+        NodeSharing::Mig { apply, .. } => apply.then_some(sharing),
+    };
+    short_digest(&json!([driver, sharing]).to_string())
 }
 
 /// The components injected into containers in addition to their GPUs, each once.

@@ -1,0 +1,116 @@
+//! Settings that a component reads once, when it starts: a change of the file changes what restarts the component.
+
+use serde_json::Value;
+
+use crate::support::compile_text;
+
+/// The objects and Helm values of a cluster with this pool.
+fn plan(pool: &str) -> Vec<(String, Value)> {
+    let text = format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
+         cloud: {{onPrem: {{context: demo}}}}\nstack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\n\
+         nodePools: [{{name: train, hosts: [a], nodes: {{count: 1}}, {pool}}}]\n"
+    );
+    let outcome = compile_text(&text);
+    let plan = outcome.compilations[0].plan.as_ref();
+    let plan = plan.unwrap_or_else(|| panic!("{}", outcome.text()));
+    let objects = plan.objects.iter().map(|object| {
+        let name = format!("{} {}", object.identity.kind, object.identity.name);
+        (name, serde_json::to_value(&object.node).unwrap())
+    });
+    let releases = plan.releases.iter().map(|release| {
+        let values = serde_json::to_value(&release.values).unwrap();
+        (format!("release {}", release.name), values)
+    });
+    objects.chain(releases).collect()
+}
+
+/// What the component runs from, and what it reads once.
+struct Reader {
+    object: &'static str,
+    /// A change here restarts the component.
+    restarted_by: &'static str,
+    /// The object with the settings, and their location there.
+    settings: (&'static str, &'static str),
+}
+
+/// gpuc-runtime: `mig apply` and `mps` read `node.json` when they start.
+const RUNTIME: Reader = Reader {
+    object: "DaemonSet gpuc-runtime-train",
+    restarted_by: "/spec/template",
+    settings: ("ConfigMap gpuc-runtime-train", "/data/node.json"),
+};
+
+/// The GPU Operator's MIG manager: NVIDIA/mig-parted@bd7160f4 `cmd/nvidia-mig-manager/main.go`.
+const MIG_MANAGER: Reader = Reader {
+    object: "release gpu-operator",
+    restarted_by: "/migManager/config/name",
+    settings: ("release gpu-operator", "/migManager/config/data"),
+};
+
+/// The GPU Operator's device plugin: NVIDIA/k8s-device-plugin@1b826acc6 `cmd/config-manager/main.go`.
+const PLUGIN: Reader = Reader {
+    object: "release gpu-operator",
+    restarted_by: "/devicePlugin/config/name",
+    settings: ("release gpu-operator", "/devicePlugin/config/data"),
+};
+
+#[track_caller]
+fn assert_restarted(reader: &Reader, [before, after]: [&str; 2], is_restarted: bool) {
+    let value = |pool: &str, object: &str, pointer: &str| -> String {
+        let plan = plan(pool);
+        let found = plan.iter().find(|(name, _)| name == object);
+        let found = found.unwrap_or_else(|| panic!("{object}"));
+        let value = found.1.pointer(pointer);
+        value.unwrap_or_else(|| panic!("{pointer}")).to_string()
+    };
+    let settings = |pool| value(pool, reader.settings.0, reader.settings.1);
+    assert_ne!(
+        settings(before),
+        settings(after),
+        "the settings are the same"
+    );
+    let template = |pool| value(pool, reader.object, reader.restarted_by);
+    assert_eq!(template(before), template(before));
+    assert_eq!(template(before) != template(after), is_restarted);
+}
+
+fn mig(layout: &str, rest: &str) -> String {
+    format!(
+        "gpu: {{model: A30, perNode: 2}}, sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{layout}]}}]}}}}{rest}"
+    )
+}
+
+const SMALL: &str = "{profile: 1g.6gb, count: 4}";
+const LARGE: &str = "{profile: 2g.12gb, count: 2}";
+const OPERATOR: &str = ", stack: {driver: operator, devicePlugin: operator}";
+
+#[test]
+fn changed_mig_layouts_restart_their_reader() {
+    let of_runtime = [mig(SMALL, ""), mig(LARGE, "")];
+    assert_restarted(&RUNTIME, of_runtime.each_ref().map(String::as_str), true);
+    let of_operator = [mig(SMALL, OPERATOR), mig(LARGE, OPERATOR)];
+    assert_restarted(
+        &MIG_MANAGER,
+        of_operator.each_ref().map(String::as_str),
+        true,
+    );
+}
+
+fn shared(method: &str, replicas: u32, rest: &str) -> String {
+    format!("gpu: {{model: L4, perNode: 2}}, sharing: {{{method}: {{replicas: {replicas}}}}}{rest}")
+}
+
+#[test]
+fn changed_replicas_restart_their_reader() {
+    for (reader, method, rest, is_restarted) in [
+        (&RUNTIME, "mps", "", true),
+        // The daemon applies the change while it runs.
+        (&RUNTIME, "timeSlicing", "", false),
+        (&PLUGIN, "mps", OPERATOR, true),
+        (&PLUGIN, "timeSlicing", OPERATOR, true),
+    ] {
+        let pools = [shared(method, 4, rest), shared(method, 8, rest)];
+        assert_restarted(reader, pools.each_ref().map(String::as_str), is_restarted);
+    }
+}
