@@ -32,7 +32,7 @@ pub enum AlertName {
     GpuIdle,
     /// A node has GPUs that are not allocatable.
     GpuUnhealthy,
-    /// A node has fewer GPUs than the machine type of its pool.
+    /// A node does not have the number of GPUs, or of parts of GPUs, that its pool declares.
     GpuMissing,
     /// A device plugin pod is missing or not ready on a node of the pool.
     GpuPluginDown,
@@ -46,6 +46,8 @@ pub enum AlertName {
     GpuConfigurationRefused,
     /// A namespace has nearly exhausted its GPU quota.
     GpuQuotaNearlyUsed,
+    /// Prometheus has no metrics of kube-state-metrics, on which other alerts depend.
+    KubeStateMetricsAbsent,
 }
 
 impl AlertName {
@@ -70,5 +72,6 @@ impl AlertName {
         Self::GpuHealthUnwatched,
         Self::GpuConfigurationRefused,
         Self::GpuQuotaNearlyUsed,
+        Self::KubeStateMetricsAbsent,
     ];
 }

@@ -130,21 +130,42 @@ fn assert_missing_devices_are_found(
     healthy: &Value,
     firsts: &FirstNodes<'_>,
 ) {
+    // One fewer, or one more: then a change of the file has not taken effect.
+    for difference in [-1, 1] {
+        let mut messages = Vec::new();
+        let mut state = healthy.clone();
+        for (expectation, name) in firsts {
+            let pool = &expectation.pool;
+            let some = expectation
+                .allocatable
+                .iter()
+                .filter(|(_, count)| **count > 0);
+            for (resource, count) in some {
+                let has = i64::from(*count) + difference;
+                messages.push(format!(
+                    "pool {pool}: expected {count} {resource} per node: {name} has {has}"
+                ));
+                state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
+            }
+        }
+        assert_fails_with(environment, &state, &messages);
+    }
+
+    // The resource of an earlier MIG layout. A resource that no pod can use any more has the number 0.
     let mut messages = Vec::new();
     let mut state = healthy.clone();
     for (expectation, name) in firsts {
-        let pool = &expectation.pool;
-        let some = expectation
-            .allocatable
-            .iter()
-            .filter(|(_, count)| **count > 0);
-        for (resource, count) in some {
-            let has = count - 1;
-            messages.push(format!(
-                "pool {pool}: expected {count} {resource} per node: {name} has {has}"
-            ));
-            state["nodes"][name]["status"]["allocatable"][resource] = json!(has.to_string());
+        if expectation.allocatable.is_empty() {
+            continue;
         }
+        let pool = &expectation.pool;
+        messages.push(format!(
+            "pool {pool}: unexpected resources: {name} has 4 nvidia.com/mig-9g.9gb"
+        ));
+        let allocatable = &mut state["nodes"][name]["status"]["allocatable"];
+        allocatable["nvidia.com/mig-9g.9gb"] = json!("4");
+        allocatable["nvidia.com/mig-8g.8gb"] = json!("0");
+        allocatable["example.com/gpu"] = json!("4");
     }
     assert_fails_with(environment, &state, &messages);
 

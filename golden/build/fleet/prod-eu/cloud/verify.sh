@@ -48,6 +48,7 @@ esac
 
 failures=0
 ready_nodes=0
+checked= # the resources that were checked on the nodes of a pool
 test_pod=
 test_claim=
 
@@ -101,6 +102,7 @@ during() {
 # gpuc-runtime has not partitioned yet is not ready: no pod can be scheduled to it.
 nodes() {
   local pool=$1 fewest=$2 selector=$3 all starting
+  checked=
   kube get nodes --selector "$selector" --output json >"$work/all.json" ||
     die "pool $pool: cannot list nodes"
   jq --arg startup 'startup-taint.cluster-autoscaler.kubernetes.io/gpuc' '
@@ -125,20 +127,38 @@ nodes() {
   fi
 }
 
-# allocatable POOL RESOURCE COUNT: checks that every ready node has at least COUNT of the resource.
+# allocatable POOL RESOURCE COUNT: checks that every ready node has COUNT of the resource. More means that a change of
+# the pool has not taken effect.
 allocatable() {
-  local pool=$1 resource=$2 count=$3 short
+  local pool=$1 resource=$2 count=$3 others
+  checked="$checked $resource "
   [ "$ready_nodes" -gt 0 ] || return 0
-  short=$(
+  others=$(
     jq -r --arg resource "$resource" --argjson count "$count" '
       .[] | {name: .metadata.name, has: (.status.allocatable[$resource] // "0")}
-      | select((.has | tonumber? // 0) < $count) | "\(.name) has \(.has)"' "$work/nodes.json"
+      | select((.has | tonumber? // 0) != $count) | "\(.name) has \(.has)"' "$work/nodes.json"
   )
-  if [ -z "$short" ]; then
+  if [ -z "$others" ]; then
     fine "pool $pool: every node has $count $resource"
   else
-    fail "pool $pool: expected $count $resource per node: ${short//$'\n'/, }"
+    fail "pool $pool: expected $count $resource per node: ${others//$'\n'/, }"
   fi
+}
+
+# no_others POOL: checks that no ready node has GPU resources that were not checked, such as those of an earlier MIG
+# layout.
+no_others() {
+  local pool=$1 others
+  [ "$ready_nodes" -gt 0 ] || return 0
+  others=$(
+    jq -r --arg checked "$checked" '
+      .[] | .metadata.name as $name | (.status.allocatable // {}) | to_entries[]
+      | select(.key | test("^nvidia[.]com/(gpu([.]shared)?|mig-.*)$"))
+      | select((.value | tonumber? // 0) > 0)
+      | select(.key as $key | $checked | contains(" \($key) ") | not)
+      | "\($name) has \(.value) \(.key)"' "$work/nodes.json"
+  )
+  [ -z "$others" ] || fail "pool $pool: unexpected resources: ${others//$'\n'/, }"
 }
 
 # devices POOL CLASS DRIVER TYPE PROFILE COUNT: checks that the driver publishes at least COUNT devices for every ready
@@ -304,6 +324,7 @@ nodes system 2 'gpuc.dev/pool=system'
 
 nodes infer 1 'gpuc.dev/pool=infer'
 allocatable infer nvidia.com/gpu 4
+no_others infer
 daemon_set infer gpuc-system gpuc-runtime-infer
 pod infer nvidia.com/gpu gpuc-verify-infer-0 \
   '{"nodeSelector":{"gpuc.dev/pool":"infer"},"tolerations":[{"effect":"NoSchedule","key":"nvidia.com/gpu","operator":"Equal","value":"present"}]}'

@@ -116,6 +116,9 @@ fn expectation_checks(expectation: &Expectation) -> String {
     {
         text += &check_call(&["allocatable", &pool, &quote(resource), &count.to_string()]);
     }
+    if !expectation.allocatable.is_empty() {
+        text += &check_call(&["no_others", &pool]);
+    }
     for devices in &expectation.devices {
         text += &check_call(&[
             "devices",

@@ -61,6 +61,7 @@ pub fn alert_doc(name: AlertName) -> &'static AlertDoc {
         AlertName::GpuHealthUnwatched => &HEALTH_UNWATCHED,
         AlertName::GpuConfigurationRefused => &CONFIGURATION_REFUSED,
         AlertName::GpuQuotaNearlyUsed => &QUOTA_NEARLY_USED,
+        AlertName::KubeStateMetricsAbsent => &STATE_METRICS_ABSENT,
     }
 }
 
@@ -184,9 +185,9 @@ static UNHEALTHY: AlertDoc = AlertDoc {
 
 static MISSING: AlertDoc = AlertDoc {
     severity: Critical,
-    condition: "A node has fewer of a GPU resource than its pool declares, for 15 minutes.",
+    condition: "A node has fewer or more of a GPU resource than its pool declares, for 15 minutes.",
     meaning: "A GPU is missing from the node, the driver did not start, or the GPUs are shared or partitioned in \
-              another way than the file says.",
+              another way than the file says: a change of the file has not taken effect on the node.",
     action: "Compare `nvidia-smi -L` on the node with the pool. A GPU that fell off the bus returns after a restart \
              or not at all. If the MIG geometry differs, run `gpuc-runtime inspect`.",
 };
@@ -240,4 +241,13 @@ static QUOTA_NEARLY_USED: AlertDoc = AlertDoc {
     condition: "A namespace uses `quotaUsedPercent` or more of a GPU quota for 15 minutes.",
     meaning: "The quota will reject its next pods.",
     action: "Look for idle GPUs in the namespace (`GpuIdle`), then raise the quota or wait.",
+};
+
+static STATE_METRICS_ABSENT: AlertDoc = AlertDoc {
+    severity: Critical,
+    condition: "Prometheus has no metrics of the nodes from kube-state-metrics for 10 minutes.",
+    meaning: "Alerts about nodes, pools, DaemonSets, quotas and idle GPUs cannot fire: silence does not mean that they \
+              are healthy.",
+    action: "Check that kube-state-metrics runs, and the page of targets in Prometheus. If Prometheus is not part of \
+             the file, it must scrape kube-state-metrics itself.",
 };

@@ -1,4 +1,4 @@
-//! Alerts of the whole cluster: nodes without metrics, and quotas.
+//! Alerts of the whole cluster: nodes without metrics, quotas, and a missing source of metrics.
 
 use gpuc_model::check::Checked;
 use gpuc_schema::config::AlertName;
@@ -19,7 +19,7 @@ pub(in super::super) fn cluster_alerts(cluster: &Checked<'_>) -> Vec<Alert> {
     );
     node_without_metrics(cluster)
         .into_iter()
-        .chain([quota])
+        .chain([quota, state_metrics_absent()])
         .filter(|alert| is_enabled(limits, alert.name))
         .collect()
 }
@@ -86,6 +86,20 @@ fn quota_nearly_used(quotas: &str, percent: u32) -> Alert {
         summary: "{{ $labels.namespace }} has nearly used up its GPU quota".to_owned(),
         description: "{{ $labels.namespace }} uses {{ $value | humanizePercentage }} of {{ $labels.resource }} in its \
                       quota {{ $labels.resourcequota }}."
+            .to_owned(),
+    }
+}
+
+/// Without kube-state-metrics, the expressions of other alerts have no result and never fire.
+fn state_metrics_absent() -> Alert {
+    Alert {
+        name: AlertName::KubeStateMetricsAbsent,
+        pool: None,
+        expression: Expression::for_metric(&metrics::NODE_CAPACITY, "").wrapped_in("absent({})"),
+        duration: "10m".to_owned(),
+        summary: "Prometheus has no metrics of kube-state-metrics".to_owned(),
+        description: "Prometheus has no series of kube_node_status_capacity, so alerts about nodes, DaemonSets and \
+                      quotas cannot fire."
             .to_owned(),
     }
 }

@@ -73,9 +73,9 @@ fn missing(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
         Alert {
             name: AlertName::GpuMissing,
             pool: None,
-            expression: capacity.wrapped_in(&format!("{{}} < {}", resource.per_node)),
+            expression: capacity.wrapped_in(&format!("{{}} != {}", resource.per_node)),
             duration: "15m".to_owned(),
-            summary: "{{ $labels.node }} has fewer GPUs than its pool declares".to_owned(),
+            summary: "{{ $labels.node }} does not have the GPUs that its pool declares".to_owned(),
             description: format!(
                 "{{{{ $labels.node }}}} (pool {{{{ $labels.pool }}}}) has {{{{ $value }}}} of {}, and its pool \
                  declares {} per node.",
