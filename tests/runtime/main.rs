@@ -16,6 +16,7 @@ mod http;
 mod inspect;
 mod kubelet;
 mod labels;
+mod layout_change;
 mod machine;
 mod machines;
 mod manifests;
