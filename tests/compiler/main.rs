@@ -29,6 +29,7 @@ mod external_data;
 mod fleets;
 mod fresh;
 mod fuzzed;
+mod gpu_labels;
 mod gpu_metrics;
 mod graphs;
 mod hosts;

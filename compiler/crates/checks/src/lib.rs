@@ -57,7 +57,8 @@ mod existing_pool_key_unused;
 mod existing_selector_ambiguous;
 mod exporter_without_runtime;
 mod extras_unavailable;
-pub(crate) mod floating_tags;
+pub(crate) mod feature_discovery_alone;
+mod floating_tags;
 mod gitops_branch_invalid;
 mod gitops_chart_secret_unused;
 mod gitops_name_invalid;
@@ -381,6 +382,7 @@ pub static RULES: &[&Rule] = &[
     &driver_branch_ended::RULE,
     &driver_before_architecture::RULE,
     &workload_priority_reserved::RULE,
+    &feature_discovery_alone::RULE,
     &node_image_unavailable::RULE,
 ];
 

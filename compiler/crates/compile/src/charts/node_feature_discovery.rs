@@ -36,8 +36,10 @@ fn releases(cluster: &Checked<'_>) -> Vec<Release> {
             "deviceLabelFields": ["vendor"],
         }}},
     }});
-    if cluster.operator_pools().next().is_some() {
-        // As the operator's chart has it, for the labels that NVIDIA's feature discovery writes through this one.
+    let mut pools = cluster.pools.iter();
+    let by_plugin = pools.any(|pool| cluster.has_feature_discovery(pool));
+    if by_plugin || cluster.operator_pools().next().is_some() {
+        // As NVIDIA's charts have it, for the labels that GPU Feature Discovery writes through this one.
         values["master"] = json!({"config": {"extraLabelNs": ["nvidia.com"]}});
     }
     let mut releases = single_release(&NODE_FEATURE_DISCOVERY, settings.map(|it| it.span), &values);

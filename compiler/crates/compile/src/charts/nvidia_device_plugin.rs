@@ -55,13 +55,25 @@ fn release(cluster: &Checked<'_>, pool: &Pool) -> Release {
         namespace: NAMESPACE.to_owned(),
         values: Node::from_serializable(&values(cluster, pool), origin),
         pools: vec![pool.name.value.clone()],
-        daemon_sets: vec![full_name(pool)],
+        daemon_sets: daemon_sets(cluster, pool),
     }
 }
 
-/// The DaemonSet of a pool's release, as namespace and name.
+/// The DaemonSet of the plugin on a pool, as namespace and name.
 pub(crate) fn daemon_set(pool: &Pool) -> (String, String) {
     (NAMESPACE.to_owned(), full_name(pool))
+}
+
+/// The DaemonSets of a pool's release.
+fn daemon_sets(cluster: &Checked<'_>, pool: &Pool) -> Vec<String> {
+    let name = full_name(pool);
+    // The chart shortens the name in the same way (templates/daemonset-gfd.yml).
+    let discovery = cluster.has_feature_discovery(pool).then(|| {
+        let full = format!("{name}-gpu-feature-discovery");
+        let short = full.get(..63).unwrap_or(&full);
+        short.trim_end_matches('-').to_owned()
+    });
+    [name].into_iter().chain(discovery).collect()
 }
 
 fn full_name(pool: &Pool) -> String {
@@ -105,6 +117,11 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
             "nodeSelector".to_owned(),
             json!({DEPLOY_CLIENT_LABEL: "true"}),
         );
+    }
+    if cluster.has_feature_discovery(pool) {
+        values.insert("gfd".to_owned(), json!({"enabled": true}));
+        // The release of `charts.node-feature-discovery` writes the labels. One for each pool would conflict with it.
+        values.insert("nfd".to_owned(), json!({"enabled": false}));
     }
     values.insert("affinity".to_owned(), node_affinity([pool]));
     values.insert(

@@ -2,7 +2,7 @@
 
 use gpuc_kubernetes::api_server::{self, Completeness, Step, Violation};
 use gpuc_model::scheduling::{MisfitCause, Operator, PoolFeasibility, Reason};
-use gpuc_model::{POOL_LABEL, Pool};
+use gpuc_model::{GpuLabelWriter, POOL_LABEL, Pool, is_gpu_label};
 use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 
 use crate::scheduling::{UnschedulableCause, obstacles};
@@ -17,7 +17,8 @@ pub(super) static RULE: Rule = Rule {
         checks: "Whether the nodes of some pool have the labels that `nodeSelector` and the required node affinity of a pod
 select. gpuc knows the labels of the file, its own labels, those of GPUs, and those that the cloud sets,
 such as the machine type, the GPU model and the node group. A label that may have been added to nodes by
-hand counts as present.",
+hand counts as present. The labels of GPUs, such as `nvidia.com/gpu.product`, exist only on pools where
+gpuc-runtime or GPU Feature Discovery writes them.",
         reason: "The pod stays Pending indefinitely: `node(s) didn't match Pod's node affinity/selector`.",
         remedy: "Select a pool by its name with the label `gpuc.dev/pool`, or write a value that the nodes have; the help
 lists them.",
@@ -94,13 +95,20 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let named = by_model.map(|pool| pool.name.as_str());
         let meant = closest_value(&reason.cause, &names, &existing).or(named);
         let edit = meant.and_then(|name| replace_value_edit(ctx, reason, name));
-        let builder = match by_model.filter(|pool| meant == Some(pool.name.as_str())) {
-            Some(pool) => builder.help(format!(
-                "write `{POOL_LABEL}: {}`, the pool with this GPU",
-                pool.name
-            )),
-            None => builder.help(help(&reason.cause, meant, &existing, &names)),
-        };
+        let named = by_model.filter(|pool| meant == Some(pool.name.as_str()));
+        let help = named.map_or_else(
+            || {
+                let help = help(&reason.cause, meant, &existing, &names);
+                unwritten_label_help(ctx, &reason.cause, &with, &help).unwrap_or(help)
+            },
+            |pool| {
+                format!(
+                    "write `{POOL_LABEL}: {}`, the pool with this GPU",
+                    pool.name
+                )
+            },
+        );
+        let builder = builder.help(help);
         match edit {
             Some(edit) => builder.fix(vec![edit]).emit(),
             None => builder.emit(),
@@ -210,6 +218,32 @@ fn help(cause: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[
             phrases::quoted_conjunction(values, "or")
         ),
     }
+}
+
+/// The help for a label of GPUs that nothing writes on the given pools.
+fn unwritten_label_help(
+    ctx: &CheckContext<'_>,
+    cause: &MisfitCause,
+    with: &[&Pool],
+    help: &str,
+) -> Option<String> {
+    let MisfitCause::Label { requirement, .. } = cause else {
+        return None;
+    };
+    let key = requirement.key.as_str();
+    let pools = || with.iter().filter(|pool| pool.has_gpus());
+    let is_unwritten = |pool: &&&Pool| ctx.cluster.gpu_label_writer(pool) == GpuLabelWriter::None;
+    if !is_gpu_label(key) || pools().next().is_none() || !pools().all(|pool| is_unwritten(&pool)) {
+        return None;
+    }
+    let discovery = if pools().all(|pool| ctx.cluster.can_run_feature_discovery(pool)) {
+        "; or add `charts: {node-feature-discovery: {}}` to the cluster file, so that GPU Feature Discovery writes it"
+    } else {
+        ""
+    };
+    Some(format!(
+        "nothing writes the label `{key}`: {help}{discovery}"
+    ))
 }
 
 /// Replaces the selected value, if it is one plain word.

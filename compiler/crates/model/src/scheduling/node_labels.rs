@@ -5,9 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc_schema::config::{Allocation, DevicePlugin, MigStrategy, NodeLabels as Output};
+use gpuc_schema::config::MigStrategy;
 use gpuc_schema::gpu::{Basis, product};
 
+use crate::gpu_labels::{GPU_PRESENT, GpuLabelWriter, is_gpu_label};
 use crate::{Cluster, DEDICATED_TO, MachineType, POOL_LABEL, Pool, PoolGpus, Sharing};
 
 /// The possible values of a label.
@@ -31,6 +32,8 @@ pub(super) struct NodeLabels {
     known: BTreeMap<String, LabelValue>,
     /// Prefixes of absent labels.
     absent: Vec<&'static str>,
+    /// Whether nothing writes the labels that describe the GPUs.
+    lacks_gpu_labels: bool,
 }
 
 /// The label of a node's zone.
@@ -39,7 +42,10 @@ pub const ZONE: &str = "topology.kubernetes.io/zone";
 impl NodeLabels {
     /// The possible values of a label.
     pub(super) fn get(&self, key: &str) -> LabelValue {
-        let is_absent = || self.absent.iter().any(|prefix| key.starts_with(prefix));
+        let is_absent = || {
+            self.absent.iter().any(|prefix| key.starts_with(prefix))
+                || (self.lacks_gpu_labels && is_gpu_label(key))
+        };
         match self.known.get(key) {
             Some(held) => held.clone(),
             None if is_absent() => LabelValue::Absent,
@@ -59,7 +65,7 @@ impl NodeLabels {
     pub(super) fn by_zone(cluster: &Cluster, pool: &Pool) -> Vec<Self> {
         let mut labels = Self::default();
         labels.add_labels_of_other_pools(cluster, pool);
-        labels.add_gpu_labels(pool);
+        labels.add_gpu_labels(cluster, pool);
         labels.add_machine_labels(pool);
         let mut zones = Vec::new();
         labels.absent.extend(cluster.absent_label_prefixes(pool));
@@ -127,7 +133,7 @@ impl NodeLabels {
 
     /// Labels of GPUs that gpuc-runtime and NVIDIA's GPU Feature Discovery set, with the same names
     /// (`runtime/src/labels`; NVIDIA/k8s-device-plugin@v0.20.0 docs/gpu-feature-discovery/README.md).
-    fn add_gpu_labels(&mut self, pool: &Pool) {
+    fn add_gpu_labels(&mut self, cluster: &Cluster, pool: &Pool) {
         let gpus = match pool.gpus.get() {
             Some(Some(gpus)) => gpus,
             Some(None) => {
@@ -140,9 +146,21 @@ impl NodeLabels {
         let Some(sharing) = pool.sharing.get() else {
             return;
         };
-        let is_certain = pool.allocation.value == Allocation::DevicePlugin
-            && pool.plugin.value == DevicePlugin::Gpuc
-            && pool.node_labels.value == Output::Node;
+        let present = format!("nvidia.com/{GPU_PRESENT}");
+        let yes = Some("true".to_owned());
+        let is_certain = match cluster.gpu_label_writer(pool) {
+            GpuLabelWriter::Runtime | GpuLabelWriter::FeatureDiscovery => true,
+            GpuLabelWriter::Unknown => false,
+            GpuLabelWriter::None => {
+                self.lacks_gpu_labels = true;
+                match cluster.operator_labels_gpus(pool) {
+                    Some(true) => self.insert_known(&present, "true"),
+                    Some(false) => {}
+                    None => self.insert(&present, LabelValue::OneOf(vec![yes, None])),
+                }
+                return;
+            }
+        };
         let mut set = |name: &str, values: Vec<String>| {
             let mut values: Vec<_> = values.into_iter().map(Some).collect();
             if !is_certain {
@@ -150,7 +168,7 @@ impl NodeLabels {
             }
             self.insert(&format!("nvidia.com/{name}"), LabelValue::OneOf(values));
         };
-        set("gpu.present", vec!["true".to_owned()]);
+        set(GPU_PRESENT, vec!["true".to_owned()]);
         let is_single = matches!(
             sharing,
             Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Single

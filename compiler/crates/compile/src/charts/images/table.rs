@@ -128,5 +128,5 @@ table! {
     "network-operator" "nvcr.io/nvidia/mellanox/sriov-network-operator-webhook" "network-operator-v26.4.1" reference["sriov-network-operator/images/webhook"] tag[] when["sriovNetworkOperator/enabled" false];
     "node-feature-discovery" "registry.k8s.io/nfd/node-feature-discovery" "v0.19.0" whole["image/repository"] tag["image/tag"] when[];
     "nvidia-device-plugin" "nvcr.io/nvidia/k8s-device-plugin" "v0.20.0" whole["image/repository"] tag["image/tag"] when[];
-    "nvidia-device-plugin" "registry.k8s.io/nfd/node-feature-discovery" "v0.19.0" whole["nfd/image/repository"] tag["nfd/image/tag"] when["gfd/enabled" false];
+    "nvidia-device-plugin" "registry.k8s.io/nfd/node-feature-discovery" "v0.19.0" whole["nfd/image/repository"] tag["nfd/image/tag"] when["nfd/enabled" false];
 }
