@@ -7,7 +7,9 @@ mod charts;
 pub mod codes;
 mod images;
 mod kubernetes_versions;
+mod notebook_profiles;
 mod overridden_values;
+mod plugin_configs;
 mod workloads;
 
 use std::collections::BTreeSet;
@@ -57,6 +59,8 @@ pub fn audit(plan: Plan, cluster: &Checked<'_>, report: &mut Report) -> Option<A
     images::check(&plan, cluster, report);
     kubernetes_versions::check(&plan, cluster, report);
     overridden_values::check(cluster, report);
+    plugin_configs::check(&plan, cluster, report);
+    notebook_profiles::check(&plan, cluster, report);
     workloads::check(cluster, report);
     (report.count(Severity::Error) == errors).then_some(Audited { plan })
 }

@@ -1,0 +1,174 @@
+//! Configurations of NVIDIA's device plugin in chart values: what the plugin advertises must be what the pool says.
+
+use crate::support::compile_text;
+
+const NONE: &str = "sharing: none";
+const SLICED: &str = "sharing: {timeSlicing: {replicas: 4}}";
+const MPS: &str = "sharing: {mps: {replicas: 4}}";
+const MIG: &str =
+    "sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}}";
+
+/// The messages and helps for a pool of A30s and values of the plugin's chart or of the operator.
+fn findings(plugin: &str, sharing: &str, values: &str) -> Vec<String> {
+    let (stack, chart) = match plugin {
+        "operator" => ("driver: operator, devicePlugin: operator", "gpu-operator"),
+        _ => (
+            "driver: preinstalled, devicePlugin: nvidia",
+            "nvidia-device-plugin",
+        ),
+    };
+    let values = if values.is_empty() {
+        String::new()
+    } else {
+        let lines = values.lines().map(|line| format!("      {line}\n"));
+        format!(
+            "charts:\n  {chart}:\n    values:\n{}",
+            lines.collect::<String>()
+        )
+    };
+    let outcome = compile_text(&format!(
+        "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
+         cloud: {{onPrem: {{context: demo}}}}\nstack: {{{stack}}}\nnodePools:\n\
+         - {{name: gpu, gpu: {{model: A30, perNode: 2}}, hosts: [a], nodes: {{count: 1}}, {sharing}}}\n{values}"
+    ));
+    let found = outcome.findings.iter();
+    found
+        .map(|it| {
+            let helps: Vec<_> = it.help.iter().map(ToString::to_string).collect();
+            format!("{} {}; {}", it.code.id, it.message, helps.join(" "))
+        })
+        .collect()
+}
+
+fn config(name: &str, body: &str) -> String {
+    let lines = body.lines().map(|line| format!("      {line}\n"));
+    format!(
+        "config:\n  map:\n    {name}: |\n      version: v1\n{}",
+        lines.collect::<String>()
+    )
+}
+
+fn shared(method: &str, replicas: u32) -> String {
+    format!(
+        "sharing:\n  {method}:\n    resources:\n    - {{name: nvidia.com/gpu, replicas: {replicas}}}"
+    )
+}
+
+#[track_caller]
+fn assert_findings(plugin: &str, sharing: &str, values: &str, expected: &[&str]) {
+    assert_eq!(
+        findings(plugin, sharing, values),
+        expected,
+        "{sharing}\n{values}"
+    );
+}
+
+#[test]
+fn pools_without_values_agree_with_their_configuration() {
+    for sharing in [NONE, SLICED, MPS] {
+        assert_findings("nvidia", sharing, "", &[]);
+    }
+    for sharing in [NONE, SLICED, MPS, MIG] {
+        assert_findings("operator", sharing, "", &[]);
+    }
+}
+
+#[test]
+fn replicas_that_the_pool_does_not_have_are_reported() {
+    let message = "GPUC3006 the device plugin advertises 4 replicas of each GPU by time-slicing on pool `gpu`; \
+                   remove this value and write `sharing: {timeSlicing: {replicas: 4}}` for the pool";
+    let four = shared("timeSlicing", 4);
+    assert_findings("nvidia", NONE, &config("default", &four), &[message]);
+    // The help, followed.
+    assert_findings("nvidia", SLICED, "", &[]);
+    // The same as gpuc writes, under the name of gpuc's own.
+    assert_findings("nvidia", SLICED, &config("gpu", &four), &[]);
+    let eight = shared("timeSlicing", 8);
+    let message = message.replace('4', "8");
+    assert_findings("nvidia", SLICED, &config("gpu", &eight), &[&message]);
+    let by_mps = shared("mps", 4);
+    let message = "GPUC3006 the device plugin advertises 4 replicas of each GPU by MPS on pool `gpu`; remove this \
+                   value and write `sharing: {mps: {replicas: 4}}` for the pool";
+    assert_findings("nvidia", SLICED, &config("gpu", &by_mps), &[message]);
+}
+
+#[test]
+fn configuration_must_be_selected() {
+    let four = shared("timeSlicing", 4);
+    // In addition to gpuc's own `gpu`, a second configuration without a default.
+    let message = "GPUC3006 no configuration of the device plugin is selected for pool `gpu`; remove this value, or \
+                   set `config.default` to `gpu` or `other`";
+    assert_findings("nvidia", SLICED, &config("other", &four), &[message]);
+    let with_default = format!("{}  default: gpu\n", config("other", &four));
+    assert_findings("nvidia", SLICED, &with_default, &[]);
+    let with_missing = format!("{}  default: missing\n", config("other", &four));
+    let message = "GPUC3006 the nodes of pool `gpu` select the configuration `missing` of the device plugin, which \
+                   does not exist; add `missing`, or remove this value";
+    assert_findings("nvidia", SLICED, &with_missing, &[message]);
+    // gpuc cannot read an existing ConfigMap.
+    assert_findings("nvidia", NONE, "config: {name: mine}\n", &[]);
+}
+
+#[test]
+fn keys_that_the_plugin_does_not_read_are_reported() {
+    for (body, message) in [
+        (
+            "sharing: {mig: {strategy: mixed}}",
+            "GPUC3006 NVIDIA's device plugin does not read the key `sharing.mig`; remove it, and write `sharing: \
+             {mig: ...}` for the pool",
+        ),
+        (
+            "flags: {migStrategi: none}",
+            "GPUC3006 NVIDIA's device plugin does not read the key `flags.migStrategi`; write `flags.migStrategy`",
+        ),
+        (
+            "sharing: {timeSlicing: {renameByDefault: true}}",
+            "GPUC3006 NVIDIA's device plugin refuses `sharing.timeSlicing` without `resources`; remove `timeSlicing`",
+        ),
+    ] {
+        assert_findings("nvidia", NONE, &config("default", body), &[message]);
+    }
+    assert_findings(
+        "nvidia",
+        NONE,
+        &config("default", "flags: {plugin: {passDeviceSpecs: true}}"),
+        &[],
+    );
+    let [found] = &findings("nvidia", NONE, &config("default", "flags: [a"))[..] else {
+        panic!("one finding");
+    };
+    assert!(found.contains("is not YAML: "), "{found}");
+}
+
+#[test]
+fn mig_strategy_of_the_values_takes_precedence() {
+    let message = "GPUC3006 the device plugin advertises MIG devices with the strategy `single` on pool `gpu`; remove \
+                   this value and change `sharing` of the pool";
+    assert_findings("operator", MIG, "mig: {strategy: single}\n", &[message]);
+    assert_findings("operator", MIG, "mig: {strategy: mixed}\n", &[]);
+    // GPUs that are not partitioned are advertised alike.
+    assert_findings("nvidia", NONE, "migStrategy: single\n", &[]);
+}
+
+#[test]
+fn operator_configurations_are_compared() {
+    let data = |name: &str, body: &str| {
+        let body = config(name, body).replace("  map:", "  data:");
+        let lines = body.lines().map(|line| format!("  {line}\n"));
+        format!("devicePlugin:\n{}", lines.collect::<String>())
+    };
+    let eight = shared("timeSlicing", 8);
+    let message = "GPUC3006 the device plugin advertises 8 replicas of each GPU by time-slicing on pool `gpu`; remove \
+                   this value and write `sharing: {timeSlicing: {replicas: 8}}` for the pool";
+    assert_findings("operator", SLICED, &data("gpu", &eight), &[message]);
+    assert_findings("operator", SLICED, &data("unused", &eight), &[]);
+    let sliced = "GPUC3006 the device plugin advertises 8 replicas of each GPU by time-slicing on pool `gpu`; remove \
+                  this value and write `sharing: {timeSlicing: {replicas: 8}}` for the pool";
+    assert_findings("operator", MIG, &data("gpu", &eight), &[sliced]);
+    // A configuration for all nodes, as in the operator's documentation.
+    let all = format!(
+        "{}    name: shared\n    create: true\n    default: any\n",
+        data("any", &eight)
+    );
+    assert_findings("operator", NONE, &all, &[message]);
+}
