@@ -36,6 +36,7 @@ mod hosts;
 mod keys;
 mod manifests;
 mod matrix;
+mod mirrors;
 mod monitoring;
 mod needs_api_server;
 mod needs_clouds;

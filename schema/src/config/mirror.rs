@@ -11,7 +11,9 @@ use crate::Spanned;
 pub struct Mirror {
     /// The registry to pull images from: a host, or a host and a path. It replaces the host in an image's name:
     /// `nvcr.io/nvidia/k8s-device-plugin` becomes `registry.acme.dev/mirror/nvidia/k8s-device-plugin`. Images that you
-    /// set yourself, such as `stack.runtimeImage`, are not changed.
+    /// set yourself, such as `stack.runtimeImage`, are not changed. Two things come from elsewhere: the components that
+    /// the cloud or eksctl installs, such as add-ons, and the packages of hosts on premises, whose mirrors
+    /// `cloud.onPrem.packages` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["registry.acme.dev/mirror"]))]
     pub images: Option<Spanned<String>>,

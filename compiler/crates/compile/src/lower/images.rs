@@ -8,6 +8,9 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 use gpuc_syntax::node::{Node, Origin, Scalar, Value};
 
+/// The reason of changed images.
+const MIRROR_REASON: &str = "`mirror` and `digests` set the registry and the digest of images";
+
 /// Replaces the registry of every image that the user did not set with the mirror, and appends digests.
 pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Object]) {
     let config = &cluster.config;
@@ -28,6 +31,40 @@ pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Obj
                 image.origin = origin;
             }
         });
+        if let Some(registry) = &config.mirror.images {
+            mirror_repositories(&mut object.node, registry);
+        }
+    }
+}
+
+/// Replaces the registry in the images that custom resources of NVIDIA's operators specify in parts.
+fn mirror_repositories(node: &mut Node, registry: &Spanned<String>) {
+    let is_image = split_reference(node).is_some();
+    match &mut node.value {
+        Value::Mapping(entries) => {
+            for entry in entries {
+                if is_image && entry.key == "repository" {
+                    let path = entry
+                        .value
+                        .text()
+                        .and_then(|text| Some(text.split_once('/')?.1));
+                    let path =
+                        path.map(|path| format!("{}/{path}", registry.trim_end_matches('/')));
+                    if let Some(path) = path {
+                        entry.value.value = Value::Scalar(Scalar::Text(path));
+                        entry.value.origin = Origin::rule([registry.span], MIRROR_REASON);
+                    }
+                } else {
+                    mirror_repositories(&mut entry.value, registry);
+                }
+            }
+        }
+        Value::Sequence(items) => {
+            for item in items {
+                mirror_repositories(item, registry);
+            }
+        }
+        Value::Scalar(_) => {}
     }
 }
 
@@ -42,17 +79,26 @@ pub(crate) fn image_references(object: &Object) -> Vec<String> {
     found
 }
 
-/// The images that custom resources of NVIDIA's GPU Operator specify by repository, image and version.
+/// Collects the images that custom resources of NVIDIA's operators specify in parts.
 fn collect_split_references(node: &Node, found: &mut Vec<String>) {
-    let text_of = |key: &str| node.get(key).and_then(Node::text);
-    if let (Some(repository), Some(image), Some(version)) =
-        (text_of("repository"), text_of("image"), text_of("version"))
-    {
-        found.push(format!("{repository}/{image}:{version}"));
-    }
+    found.extend(split_reference(node));
     for entry in node.entries() {
         collect_split_references(&entry.value, found);
     }
+}
+
+/// The image that a mapping specifies by repository, image and version.
+///
+/// Source: `ImageSpec` of Mellanox/network-operator@85afd6d9 `api/v1alpha1/nicclusterpolicy_types.go` and
+/// `NVIDIADriverSpec` of NVIDIA/gpu-operator@10ee5b36 `api/nvidia/v1alpha1/nvidiadriver_types.go`, read 2026-11-26.
+fn split_reference(node: &Node) -> Option<String> {
+    let text_of = |key: &str| node.get(key).and_then(Node::text);
+    let (repository, image, version) = (
+        text_of("repository")?,
+        text_of("image")?,
+        text_of("version")?,
+    );
+    Some(format!("{repository}/{image}:{version}"))
 }
 
 /// The images that the user sets in the file.
@@ -101,8 +147,7 @@ fn mirrored_reference(reference: &str, config: &GpuCluster) -> Option<(String, O
             .into_iter()
             .flat_map(|(name, it)| [name.span, it.span]),
     );
-    let reason = "`mirror` and `digests` set the registry and the digest of images";
-    (text != reference).then(|| (text, Origin::rule(spans, reason)))
+    (text != reference).then(|| (text, Origin::rule(spans, MIRROR_REASON)))
 }
 
 fn pinned_digest<'d>(

@@ -127,18 +127,11 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
         return Vec::new();
     }
     driver_pools(cluster)
-        .map(|(pool, gpus)| nvidia_driver_object(cluster, pool, gpus))
+        .map(|(pool, gpus)| nvidia_driver_object(pool, gpus))
         .collect()
 }
 
-/// The registry of the images: NVIDIA's, or the user's mirror.
-fn image_registry<'c>(cluster: &'c Checked<'_>) -> &'c str {
-    let mirror = cluster.config.mirror.images.as_ref();
-    mirror.map_or("nvcr.io", |registry| registry.trim_end_matches('/'))
-}
-
-fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> Object {
-    let registry = image_registry(cluster);
+fn nvidia_driver_object(pool: &Pool, gpus: &PoolGpus) -> Object {
     let driver = driver_container(pool, gpus);
     let selector: Map<String, Value> = (pool.selector.iter())
         .map(|label| (label.key.clone(), json!(label.value)))
@@ -153,7 +146,7 @@ fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> 
         "spec": {
             "default": false,
             "driverType": "gpu",
-            "repository": format!("{registry}/nvidia"),
+            "repository": "nvcr.io/nvidia",
             "image": "driver",
             "version": driver.version,
             "kernelModuleType": driver.modules,
@@ -161,7 +154,7 @@ fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> 
             "tolerations": gpuc_model::derive::early_tolerations(pool),
             "upgradePolicy": operator_policy("podDeletion"),
             "manager": {
-                "repository": format!("{registry}/nvidia/cloud-native"),
+                "repository": "nvcr.io/nvidia/cloud-native",
                 "image": "k8s-driver-manager",
                 "version": "v0.12.0",
             },
@@ -175,11 +168,9 @@ fn nvidia_driver_object(cluster: &Checked<'_>, pool: &Pool, gpus: &PoolGpus) -> 
         },
     });
     let version = pool.driver_version.as_ref().map(|version| version.span);
-    let mirror = cluster.config.mirror.images.as_ref();
     let inputs = [pool.driver.span, pool.os.span, gpus.span]
         .into_iter()
         .chain(version)
-        .chain(mirror.map(|registry| registry.span))
         .chain(origins::placement_spans(pool));
     let reason = "the pools whose driver the GPU Operator installs need different drivers";
     Object::new(
