@@ -206,6 +206,7 @@ fn chart_table() -> Table {
 fn image_table() -> Table {
     let rows = CHARTS.iter().flat_map(|chart| {
         let images = charts::images::chart_images(chart.name).iter();
+        let images = images.chain(charts::images::subchart_images(chart.name));
         let listed = images.map(move |image| {
             let runs = match image.switch {
                 None => "always".to_owned(),

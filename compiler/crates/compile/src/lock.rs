@@ -41,16 +41,34 @@ pub struct Lock {
 
 /// The choices and pinned versions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Pins {
     /// Charts, by release.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub charts: BTreeMap<String, ChartPin>,
-    /// Images with their tags, and digests if set by the user.
+    /// The images that the nodes pull, with their tags, and digests if set by the user.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub images: BTreeSet<String>,
+    /// The images that a node completes, without a mirror: placeholders stand for what only the node determines.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub incomplete_images: BTreeMap<String, IncompleteImage>,
+    /// The images that the nodes pull from a mirror, by their names in the public registries.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mirrored_images: BTreeMap<String, String>,
     /// Machine types that gpuc selected, by pool.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub machines: BTreeMap<String, String>,
+}
+
+/// An image whose tag depends on the nodes.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct IncompleteImage {
+    /// The same image in the mirror.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mirror: Option<String>,
+    /// The meaning of the placeholders.
+    pub unknown: String,
 }
 
 /// A chart at a version.
@@ -193,6 +211,17 @@ mod tests {
         let pins = Pins {
             charts: BTreeMap::from([("gpu-operator".to_owned(), pin)]),
             images: BTreeSet::from(["registry.example/gpuc-runtime:1".to_owned()]),
+            incomplete_images: BTreeMap::from([(
+                "nvcr.io/nvidia/driver:595.91.07-<os>".to_owned(),
+                IncompleteImage {
+                    mirror: Some("registry.example/nvidia/driver:595.91.07-<os>".to_owned()),
+                    unknown: "`<os>` is the operating system".to_owned(),
+                },
+            )]),
+            mirrored_images: BTreeMap::from([(
+                "registry.k8s.io/pause:3.10".to_owned(),
+                "registry.example/pause:3.10".to_owned(),
+            )]),
             machines: BTreeMap::from([("infer".to_owned(), "g6.xlarge".to_owned())]),
         };
         let lock = Lock::for_tree(&tree, digest(b""), pins);

@@ -166,6 +166,11 @@ impl Catalog for Azure {
 }
 
 impl NodeFacts for Azure {
+    fn os_release(&self, cluster: &Cluster, pool: &Pool) -> Option<&'static str> {
+        let version = cluster.kubernetes.get()?.value;
+        os::ubuntu_release(pool.os.value, version)
+    }
+
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner {
         match plugin {
             DevicePlugin::Operator => DriverOwner::Operator,

@@ -31,6 +31,20 @@ pub(super) fn sku(family: OsFamily) -> Option<&'static str> {
     }
 }
 
+/// The release of Ubuntu, as Node Feature Discovery labels it.
+///
+/// Source: MicrosoftDocs/azure-aks-docs articles/aks/upgrade-os-version.md@024a50aa, the default of the OS SKU
+/// `Ubuntu`, read 2026-11-26.
+pub(super) fn ubuntu_release(family: OsFamily, version: KubernetesVersion) -> Option<&'static str> {
+    match family {
+        OsFamily::Ubuntu if version < KubernetesVersion(35) => Some("ubuntu22.04"),
+        OsFamily::Ubuntu if version <= KubernetesVersion(37) => Some("ubuntu24.04"),
+        OsFamily::Ubuntu2204 => Some("ubuntu22.04"),
+        OsFamily::Ubuntu2404 => Some("ubuntu24.04"),
+        _ => None,
+    }
+}
+
 const fn os_image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
     OsFacts {
         family,
@@ -60,6 +74,14 @@ const fn os_image(family: OsFamily, oldest: u8, newest: u8) -> OsFacts {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kubernetes_version_determines_the_release_of_ubuntu() {
+        let release = |minor| ubuntu_release(OsFamily::Ubuntu, KubernetesVersion(minor));
+        assert_eq!(release(34), Some("ubuntu22.04"));
+        assert_eq!(release(35), Some("ubuntu24.04"));
+        assert_eq!(release(38), None);
+    }
 
     #[test]
     fn every_image_has_a_sku() {

@@ -1,25 +1,24 @@
 //! Checks images: digests must be used, and no user value may result in a floating tag.
 
-use std::collections::BTreeSet;
-
 use gpuc_kubernetes::names::{floating_tag_problem, parse_image};
 use gpuc_model::check::Checked;
-use gpuc_model::plan::Plan;
+use gpuc_model::plan::{Plan, PulledImage};
 use gpuc_syntax::diag::{Report, phrases};
 
 use super::codes::DIGEST_UNUSED;
 use crate::charts::images::release_images;
-use crate::lower::images::{image_references, user_images};
+use crate::lower::images::user_images;
 
 /// Checks every image of a plan.
 pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
-    let of_objects = plan.objects.iter().flat_map(image_references);
-    let of_releases = plan.releases.iter().flat_map(release_images);
-    let all: BTreeSet<String> = of_objects.chain(of_releases).collect();
     let user_references = user_images(cluster);
     for (name, digest) in &cluster.config.digests {
         let end = format!("@{digest}");
-        if all.iter().any(|image| image.ends_with(&end)) {
+        if plan
+            .images
+            .iter()
+            .any(|image| image.reference.ends_with(&end))
+        {
             continue;
         }
         if user_references.contains(&name.value.as_str()) {
@@ -31,7 +30,8 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         }
         let message = format!("image `{name}` is not used");
         let builder = report.diagnostic(&DIGEST_UNUSED, name.span, message);
-        match phrases::closest_match(name, all.iter().map(String::as_str)) {
+        let known = plan.images.iter().map(PulledImage::public_reference);
+        match phrases::closest_match(name, known) {
             Some(near) => builder.help(format!("did you mean `{near}`?")).emit(),
             None => builder.help("remove it").emit(),
         };

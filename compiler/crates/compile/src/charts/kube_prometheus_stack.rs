@@ -89,19 +89,28 @@ fn values(cluster: &Checked<'_>, install: &InstalledPrometheus) -> Value {
         values["prometheus-node-exporter"] = json!({"tolerations": tolerations});
     }
     if cluster.cloud.facts().has_managed_control_plane {
-        // Prometheus cannot reach these components of a managed control plane, so their alerts would always fire.
-        // kube-proxy listens only on its own node.
-        for component in [
-            "kubeControllerManager",
-            "kubeEtcd",
-            "kubeProxy",
-            "kubeScheduler",
-        ] {
+        for component in CONTROL_PLANE {
             values[component] = json!({"enabled": false});
         }
     }
     values
 }
+
+/// The components whose monitors, default rules and dashboards are off on a managed control plane: Prometheus cannot
+/// reach them, so alerts such as `KubeSchedulerDown` would always fire. kube-proxy is there because it listens only on
+/// its own node. One value switches all three: prometheus-community/helm-charts@ea930bae
+/// `charts/kube-prometheus-stack/templates`, `prometheus/rules-1.14` and `grafana/dashboards-1.14`, read 2026-11-26.
+///
+/// On premises they keep the chart's default, which is on. kubeadm binds the scheduler and the controller manager to
+/// 127.0.0.1 by default (kubernetes/kubernetes@01428e64 `cmd/kubeadm/app/phases/controlplane/manifests.go`, a copy of
+/// an old release, read 2026-11-26), so that Prometheus reaches them only if the administrator changes that. Only the
+/// administrator knows this, and can switch them off in `charts.kube-prometheus-stack.values`.
+const CONTROL_PLANE: &[&str] = &[
+    "kubeControllerManager",
+    "kubeEtcd",
+    "kubeProxy",
+    "kubeScheduler",
+];
 
 /// The tolerations of node-exporter if the chart's default does not suffice. By default it tolerates every taint with
 /// the effect `NoSchedule`, but not `NoExecute`. Because this list replaces the chart's, it repeats that entry, so that

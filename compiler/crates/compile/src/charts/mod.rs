@@ -34,7 +34,9 @@ pub use dra_driver_nvidia_gpu::DRA_DRIVER_NVIDIA_GPU;
 pub use efa_device_plugin::EFA_DEVICE_PLUGIN;
 pub use gpu_operator::GPU_OPERATOR;
 pub use gpu_operator::default_driver_version as operator_driver_version;
-pub(crate) use gpu_operator::{daemon_sets as operator_daemon_sets, objects as driver_objects};
+pub(crate) use gpu_operator::{
+    daemon_sets as operator_daemon_sets, driver_pools, objects as driver_objects,
+};
 pub use jobset::JOBSET;
 pub use jupyterhub::JUPYTERHUB;
 pub use karpenter::KARPENTER;

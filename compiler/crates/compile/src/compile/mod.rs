@@ -20,11 +20,9 @@ use jiff::civil::Date;
 use self::allow_unused::allow_unused;
 use self::cascade::Cascade;
 use crate::audit::audit;
-use crate::charts::images::release_images;
 use crate::emit::emit;
 use crate::expand;
-use crate::lock::{self, ChartPin, Lock, Pins};
-use crate::lower::images::image_references;
+use crate::lock::{self, ChartPin, IncompleteImage, Lock, Pins};
 use crate::lower::{attach_origins, lower};
 
 /// Codes of findings about the file's `allow`.
@@ -179,8 +177,6 @@ fn lock_pins(cluster: &Cluster, plan: &Plan) -> Pins {
         };
         (release.name.clone(), pin)
     });
-    let of_releases = plan.releases.iter().flat_map(release_images);
-    let of_objects = plan.objects.iter().flat_map(image_references);
     let picked = cluster
         .pools
         .iter()
@@ -193,9 +189,25 @@ fn lock_pins(cluster: &Cluster, plan: &Plan) -> Pins {
             _ => None,
         })
         .collect();
-    Pins {
+    let mut pins = Pins {
         charts: charts.collect(),
-        images: of_releases.chain(of_objects).collect(),
         machines,
+        ..Pins::default()
+    };
+    for image in &plan.images {
+        let public = image.public_reference().to_owned();
+        if let Some(unknown) = &image.unknown {
+            let incomplete = IncompleteImage {
+                mirror: image.source.as_ref().map(|_| image.reference.clone()),
+                unknown: unknown.clone(),
+            };
+            pins.incomplete_images.insert(public, incomplete);
+            continue;
+        }
+        pins.images.insert(image.reference.clone());
+        if image.source.is_some() {
+            pins.mirrored_images.insert(public, image.reference.clone());
+        }
     }
+    pins
 }

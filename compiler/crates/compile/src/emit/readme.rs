@@ -349,6 +349,7 @@ mod tests {
             },
             objects: Vec::new(),
             releases: Vec::new(),
+            images: Vec::new(),
             steps: Vec::new(),
             delivery: Delivery::Script,
             expectations: Vec::new(),

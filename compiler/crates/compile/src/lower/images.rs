@@ -1,12 +1,17 @@
 //! The images in generated objects: their registries and digests.
 
+use std::collections::BTreeSet;
+
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{GpuCluster, Notebooks, TextMap};
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::Object;
+use gpuc_model::plan::{Object, PulledImage, Release};
 use gpuc_syntax::node::{Node, Origin, Scalar, Value};
+
+use super::node_tags::{self, TagSuffix};
+use crate::charts::images::{on_demand_images, running_images};
 
 /// The reason of changed images.
 const MIRROR_REASON: &str = "`mirror` and `digests` set the registry and the digest of images";
@@ -31,40 +36,73 @@ pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Obj
                 image.origin = origin;
             }
         });
-        if let Some(registry) = &config.mirror.images {
-            mirror_repositories(&mut object.node, registry);
-        }
+        let identity = object.identity.clone();
+        let suffixes = |reference: &str| node_tags::of_object(cluster, &identity, reference);
+        change_split_references(&mut object.node, &mut |image| {
+            change_split_reference(image, config, &suffixes);
+        });
     }
 }
 
-/// Replaces the registry in the images that custom resources of NVIDIA's operators specify in parts.
-fn mirror_repositories(node: &mut Node, registry: &Spanned<String>) {
-    let is_image = split_reference(node).is_some();
+/// Visits the images that custom resources of NVIDIA's operators specify in parts.
+fn change_split_references(node: &mut Node, change: &mut dyn FnMut(&mut Node)) {
+    if split_reference(node).is_some() {
+        change(node);
+    }
     match &mut node.value {
         Value::Mapping(entries) => {
             for entry in entries {
-                if is_image && entry.key == "repository" {
-                    let path = entry
-                        .value
-                        .text()
-                        .and_then(|text| Some(text.split_once('/')?.1));
-                    let path =
-                        path.map(|path| format!("{}/{path}", registry.trim_end_matches('/')));
-                    if let Some(path) = path {
-                        entry.value.value = Value::Scalar(Scalar::Text(path));
-                        entry.value.origin = Origin::rule([registry.span], MIRROR_REASON);
-                    }
-                } else {
-                    mirror_repositories(&mut entry.value, registry);
-                }
+                change_split_references(&mut entry.value, change);
             }
         }
         Value::Sequence(items) => {
             for item in items {
-                mirror_repositories(item, registry);
+                change_split_references(item, change);
             }
         }
         Value::Scalar(_) => {}
+    }
+}
+
+/// Replaces the registry of an image that is specified in parts, and its version if `digests` names the image with or
+/// without the suffix of a node. The operators accept a digest as the version.
+///
+/// Source: Mellanox/network-operator@85afd6d9 `pkg/render/render.go` (`imagePath`), NVIDIA/gpu-operator@10ee5b36
+/// `internal/image/image.go`, read 2026-11-26.
+fn change_split_reference(
+    image: &mut Node,
+    config: &GpuCluster,
+    suffixes: &dyn Fn(&str) -> BTreeSet<TagSuffix>,
+) {
+    let Some(reference) = split_reference(image) else {
+        return;
+    };
+    let suffixes = suffixes(&reference);
+    let digest = config.digests.iter().find(|(name, _)| {
+        let mut complete = node_tags::completed(&reference, &suffixes);
+        name.value == reference || complete.any(|(complete, _)| name.value == complete)
+    });
+    if let Some((name, digest)) = digest {
+        let origin = Origin::rule([name.span, digest.span], MIRROR_REASON);
+        set_text(image, "version", &digest.value, &origin);
+    }
+    if let (Some(registry), Some(repository)) = (
+        &config.mirror.images,
+        image.get("repository").and_then(Node::text),
+    ) {
+        let path = repository.split_once('/').map_or("", |(_, path)| path);
+        let text = format!("{}/{path}", registry.trim_end_matches('/'));
+        let origin = Origin::rule([registry.span], MIRROR_REASON);
+        set_text(image, "repository", &text, &origin);
+    }
+}
+
+fn set_text(node: &mut Node, key: &str, text: &str, origin: &Origin) {
+    if let Value::Mapping(entries) = &mut node.value {
+        for entry in entries.iter_mut().filter(|entry| entry.key == key) {
+            entry.value.value = Value::Scalar(Scalar::Text(text.to_owned()));
+            entry.value.origin = origin.clone();
+        }
     }
 }
 
@@ -98,7 +136,69 @@ fn split_reference(node: &Node) -> Option<String> {
         text_of("image")?,
         text_of("version")?,
     );
-    Some(format!("{repository}/{image}:{version}"))
+    let separator = if version.starts_with("sha256:") {
+        '@'
+    } else {
+        ':'
+    };
+    Some(format!("{repository}/{image}{separator}{version}"))
+}
+
+/// Every image that the nodes pull. gpuc's own images without a registry are already on the node. `public` has the
+/// references of each object before [`apply_mirror_and_digests`].
+pub(super) fn pulled_images(
+    cluster: &Checked<'_>,
+    objects: &[Object],
+    public: &[Vec<String>],
+    releases: &[Release],
+) -> Vec<PulledImage> {
+    let mut found = BTreeSet::new();
+    let mut add = |public: &str, reference: &str, suffixes: &BTreeSet<TagSuffix>| {
+        for (complete, unknown) in node_tags::completed(reference, suffixes) {
+            found.insert(PulledImage {
+                source: public_reference(public, &complete, cluster),
+                reference: complete,
+                unknown,
+            });
+        }
+    };
+    let user_references = user_images(cluster);
+    for (object, public) in objects.iter().zip(public) {
+        let references = image_references(object);
+        let pulled = public.iter().zip(&references).filter(|(_, reference)| {
+            has_registry(reference) || user_references.contains(&reference.as_str())
+        });
+        for (public, reference) in pulled {
+            let suffixes = node_tags::of_object(cluster, &object.identity, public);
+            add(public, reference, &suffixes);
+        }
+    }
+    for release in releases {
+        for image in running_images(release.chart.name, &release.values) {
+            let suffixes = node_tags::of_release(cluster, &image, &release.values);
+            add(image.chart_image.repository, &image.reference, &suffixes);
+        }
+        for reference in on_demand_images(release.chart.name, &release.values) {
+            add(
+                &reference,
+                &reference,
+                &BTreeSet::from([TagSuffix::default()]),
+            );
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The reference in its public registry, which is that of the name `public`, if `reference` names the mirror.
+fn public_reference(public: &str, reference: &str, cluster: &Checked<'_>) -> Option<String> {
+    let registry = cluster.config.mirror.images.as_ref()?;
+    let path = reference.strip_prefix(registry.trim_end_matches('/'))?;
+    let path = path.strip_prefix('/')?;
+    let (host, public_path) = public.split_once('/')?;
+    let name = public_path.split(['@', ':']).next()?;
+    let is_same = path.strip_prefix(name)?.starts_with(['@', ':']);
+    let source = format!("{host}/{path}");
+    (is_same && source != reference).then_some(source)
 }
 
 /// The images that the user sets in the file.

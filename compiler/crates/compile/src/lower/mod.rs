@@ -12,6 +12,7 @@ mod install_order;
 pub mod monitoring;
 mod namespaces;
 mod node_config;
+mod node_tags;
 mod origins;
 mod queues;
 pub(crate) mod rdma;
@@ -53,7 +54,9 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
     objects.extend(teams::objects(cluster, &releases));
     objects.extend(namespaces::namespaces(cluster, &releases, &objects));
     objects.extend(admission::objects(cluster, &releases, &objects));
+    let public: Vec<_> = objects.iter().map(images::image_references).collect();
     images::apply_mirror_and_digests(cluster, &mut objects);
+    let images = images::pulled_images(cluster, &objects, &public, &releases);
     objects.sort_by(|a, b| (&a.component, &a.identity).cmp(&(&b.component, &b.identity)));
     delivery::protect(cluster, &mut objects);
     let steps = install_order::install_steps(&objects, &releases);
@@ -70,6 +73,7 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
         steps,
         objects,
         releases,
+        images,
         summary: summary::summary(cluster),
     }
 }

@@ -4,6 +4,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::Release;
 use gpuc_syntax::node::{Node, Origin};
 
+use super::node_tags;
 use crate::charts::{CHARTS, images, keys};
 
 /// The releases of every chart, sorted by name, with the user's values merged over gpuc's.
@@ -38,10 +39,15 @@ fn customize(cluster: &Checked<'_>, mut release: Release) -> Release {
     }
     // After mirroring: pinning a digest must not change the registry back.
     let all = with_user_values(&release.values, user_values.as_ref());
-    for image in images::running_images(release.chart.name, &all) {
-        let digests = written.digests.iter();
-        let mut digests = digests.filter(|(name, _)| ***name == image.chart_image.reference());
-        if let Some((name, digest)) = digests.next() {
+    let mirrored = images::running_images(release.chart.name, &all);
+    for (public, image) in running.iter().zip(mirrored) {
+        let suffixes = node_tags::of_release(cluster, public, &all);
+        let mut digests = written.digests.iter();
+        let digest = digests.find(|(name, _)| {
+            let mut complete = node_tags::completed(&public.reference, &suffixes);
+            name.value == public.reference || complete.any(|(reference, _)| name.value == reference)
+        });
+        if let Some((name, digest)) = digest {
             let origin = Origin::rule([name.span, digest.span], "`digests` pins the image");
             let values = Node::from_serializable(&images::pinned_values(&image, digest), origin);
             release.values = keys::merge(release.values, &values);

@@ -43,6 +43,10 @@ pub(super) fn lock(path: &Path) -> &'static str {
         "from" => "the path of the file, to find trees whose file was removed",
         "charts" => "the installed charts, at the versions whose keys and images gpuc knows",
         "images" => "every image that this tree runs in the cluster, for mirrors and scanners",
+        "incompleteImages" => {
+            "images whose tags an operator completes on each node, with what the file does not determine"
+        }
+        "mirroredImages" => "where the nodes pull each public image from, to fill the mirror",
         "machines" => {
             "the machine that gpuc selected for a pool: the selection is kept, so that no nodes are replaced"
         }

@@ -102,6 +102,18 @@ pub trait NodeFacts {
         None
     }
 
+    /// The operating system of a pool's nodes, as Node Feature Discovery labels it: `ID` and `VERSION_ID` of
+    /// `/etc/os-release`. `None` if the file does not determine it: Google selects the release of its Ubuntu, and hosts
+    /// with RHEL can have a compatible distribution.
+    fn os_release(&self, _cluster: &Cluster, pool: &Pool) -> Option<&'static str> {
+        match pool.os.value {
+            OsFamily::Ubuntu2004 => Some("ubuntu20.04"),
+            OsFamily::Ubuntu2204 => Some("ubuntu22.04"),
+            OsFamily::Ubuntu2404 => Some("ubuntu24.04"),
+            _ => None,
+        }
+    }
+
     /// Labels that this cloud requires on a pool's nodes, in addition to the pool label and the labels in the file.
     fn required_labels(&self, autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label>;
 

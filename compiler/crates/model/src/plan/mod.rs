@@ -3,6 +3,7 @@
 mod auto_upgrade;
 mod chart;
 mod delivery;
+mod image;
 mod object;
 mod provisioning;
 mod release;
@@ -12,6 +13,7 @@ mod verification;
 pub use auto_upgrade::{AutoUpgrade, NodeProvisioner};
 pub use chart::*;
 pub use delivery::*;
+pub use image::*;
 pub use object::*;
 pub use provisioning::*;
 pub use release::*;
@@ -29,6 +31,8 @@ pub struct Plan {
     pub objects: Vec<Object>,
     /// Helm releases.
     pub releases: Vec<Release>,
+    /// The images of the objects and the releases, sorted, without duplicates.
+    pub images: Vec<PulledImage>,
     /// Every release and every component of objects, once, in install order.
     pub steps: Vec<Step>,
     /// How all of it is deployed to the cluster.

@@ -39,7 +39,9 @@ struct DriverContainer {
 }
 
 /// The pools whose driver the operator installs, each with its GPUs.
-fn driver_pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
+pub(crate) fn driver_pools<'c>(
+    cluster: &'c Checked<'_>,
+) -> impl Iterator<Item = (&'c Pool, &'c PoolGpus)> {
     let pools = cluster.operator_pools();
     pools
         .filter(|(_, operands)| operands.driver)

@@ -44,6 +44,7 @@ pub static GPU_OPERATOR: Chart = Chart {
 };
 
 pub use driver::default_version as default_driver_version;
+pub(crate) use driver::driver_pools;
 
 /// The NVIDIADriver objects of the pools, if they cannot share one driver.
 pub(crate) fn objects(cluster: &Checked<'_>) -> Vec<Object> {

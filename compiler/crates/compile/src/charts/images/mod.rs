@@ -2,12 +2,14 @@
 //! pulled from the user's registry.
 
 mod running;
+mod subcharts;
 mod table;
 
 use gpuc_model::plan::Release;
 use serde_json::{Map, Value};
 
-pub use running::{RunningImage, on_demand_images, pinned_values, running_images};
+pub use running::{RunningImage, boolean, on_demand_images, pinned_values, running_images};
+pub use subcharts::subchart_images;
 use table::IMAGES;
 
 /// An image of a chart.
@@ -52,7 +54,7 @@ pub enum ImageKeys {
     Fixed,
 }
 
-/// The images of a chart; empty for an unknown chart.
+/// The images of a chart, without those of [`subchart_images`]; empty for an unknown chart.
 pub fn chart_images(chart: &str) -> &'static [ChartImage] {
     let mut charts = IMAGES.chunk_by(|one, next| one.chart == next.chart);
     let found = charts.find(|images| images[0].chart == chart);
@@ -140,23 +142,13 @@ fn set_path(values: &mut Value, path: &str, text: String) {
 const GLOBAL: &[(&str, &str)] = &[("kube-prometheus-stack", "global/imageRegistry")];
 
 /// Descriptions of the images of subcharts whose values are not in the table. Source: each chart's `Chart.yaml`.
-const UNLISTED: &[(&str, &[&str])] = &[
-    (
-        "kube-prometheus-stack",
-        &[
-            "kube-state-metrics of chart 8.4.0",
-            "node-exporter of chart prometheus-node-exporter 4.56.1",
-            "Grafana and its sidecar of chart grafana 12.11.1",
-        ],
-    ),
-    (
-        "kubeflow-trainer",
-        &[
-            "leader-worker-set of chart lws 0.8.0",
-            "the image of the JAX runtime",
-        ],
-    ),
-];
+const UNLISTED: &[(&str, &[&str])] = &[(
+    "kubeflow-trainer",
+    &[
+        "leader-worker-set of chart lws 0.8.0",
+        "the image of the JAX runtime",
+    ],
+)];
 
 /// The images that a release runs, and those that it starts on demand.
 pub fn release_images(release: &Release) -> Vec<String> {
@@ -255,8 +247,7 @@ mod tests {
             json!({})
         );
         assert!(
-            unlisted_images("kube-prometheus-stack").len() == 3
-                && unlisted_images("kueue").is_empty()
+            unlisted_images("kubeflow-trainer").len() == 2 && unlisted_images("kueue").is_empty()
         );
     }
 }

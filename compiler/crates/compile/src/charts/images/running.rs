@@ -4,6 +4,7 @@ use gpuc_syntax::node::{Node, Scalar};
 use gpuc_syntax::yaml::core_schema::CoreValue;
 use serde_json::{Map, Value, json};
 
+use super::subcharts::{digest_key, subchart_images};
 use super::{ChartImage, GLOBAL, ImageKeys, chart_images, set_path};
 use crate::charts::jupyterhub::JUPYTERHUB;
 use crate::charts::keys::{KeyLookup, Keys};
@@ -23,6 +24,7 @@ pub fn running_images(chart: &str, values: &Node) -> Vec<RunningImage> {
     let registry = global.and_then(|(_, path)| text(values, path));
     let enabled = chart_images(chart)
         .iter()
+        .chain(subchart_images(chart))
         .filter(|image| match image.switch {
             Some((path, by_default)) => boolean(values, path).unwrap_or(by_default),
             None => true,
@@ -90,7 +92,8 @@ fn reference(image: &ChartImage, values: &Node, registry: Option<&str>) -> Strin
         .tag_path
         .map_or_else(|| image.tag.to_owned(), |path| text_or(path, image.tag));
     let digest = image.tag_path.and_then(|path| {
-        let sha = text(values, &sibling(path, "sha")).map(|hex| format!("sha256:{hex}"));
+        let sha = text(values, &sibling(path, "sha"));
+        let sha = sha.map(|hex| format!("sha256:{}", hex.trim_start_matches("sha256:")));
         sha.or_else(|| text(values, &sibling(path, "digest")))
     });
     match digest.filter(|digest| !digest.is_empty()) {
@@ -108,6 +111,15 @@ pub fn pinned_values(running: &RunningImage, digest: &str) -> Value {
         let keys = Keys::for_chart(image.chart);
         keys.is_some_and(|keys| matches!(keys.find(&parts), KeyLookup::Known(_)))
     };
+    if let Some((path, is_hex)) = digest_key(image) {
+        let digest = if is_hex {
+            digest.trim_start_matches("sha256:")
+        } else {
+            digest
+        };
+        set_path(&mut values, path, digest.to_owned());
+        return values;
+    }
     match (image.keys, image.tag_path) {
         (ImageKeys::Reference(at), _) => {
             set_path(&mut values, at, format!("{}@{digest}", running.reference));
@@ -119,7 +131,11 @@ pub fn pinned_values(running: &RunningImage, digest: &str) -> Value {
         (_, Some(tag)) if has_path(&sibling(tag, "digest")) => {
             set_path(&mut values, &sibling(tag, "digest"), digest.to_owned());
         }
-        (_, Some(tag)) => set_path(&mut values, tag, format!("{}@{digest}", image.tag)),
+        (_, Some(tag)) => {
+            let used = running.reference.split('@').next().unwrap_or_default();
+            let used = used.rsplit(':').next().unwrap_or(image.tag);
+            set_path(&mut values, tag, format!("{used}@{digest}"));
+        }
         (_, None) => return json!({}),
     }
     values
@@ -154,7 +170,8 @@ fn text(values: &Node, path: &str) -> Option<String> {
     }
 }
 
-fn boolean(values: &Node, path: &str) -> Option<bool> {
+/// A value that is true or false.
+pub fn boolean(values: &Node, path: &str) -> Option<bool> {
     match scalar(values, path)? {
         CoreValue::Bool(value) => Some(value),
         _ => None,

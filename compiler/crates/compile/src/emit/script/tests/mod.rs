@@ -160,6 +160,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
         },
         objects: Vec::new(),
         releases: Vec::new(),
+        images: Vec::new(),
         steps: Vec::new(),
         delivery: Delivery::Script,
         expectations: vec![Expectation {
