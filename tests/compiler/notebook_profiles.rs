@@ -44,7 +44,7 @@ fn missing_toleration_is_reported_and_its_help_fits() {
         "GPUC3007 the notebooks of this profile fit no pool; add `{TOLERATIONS}` to `{OWN}`, or write the profile as \
          `notebooks.jupyterHub.profiles` with its `pool`"
     );
-    assert_eq!(findings(&profile(GPU)), [expected.clone()]);
+    assert_eq!(findings(&profile(GPU)), std::slice::from_ref(&expected));
     assert_eq!(
         findings(&profile(&format!("{GPU}, {TOLERATIONS}"))),
         [""; 0]

@@ -1,7 +1,11 @@
 //! Settings that a component reads once, when it starts: a change of the file changes what restarts the component.
 
+use std::collections::BTreeSet;
+
+use gpuc_compile::charts::read_once::READ_ONCE;
 use serde_json::Value;
 
+use crate::corpus::cases;
 use crate::support::compile_text;
 
 /// The objects and Helm values of a cluster with this pool.
@@ -112,5 +116,144 @@ fn changed_replicas_restart_their_reader() {
     ] {
         let pools = [shared(method, 4, rest), shared(method, 8, rest)];
         assert_restarted(reader, pools.each_ref().map(String::as_str), is_restarted);
+    }
+}
+
+const EXPORTER: Reader = Reader {
+    object: "release dcgm-exporter-train",
+    restarted_by: "/podAnnotations",
+    settings: ("release dcgm-exporter-train", "/customMetrics"),
+};
+
+const OPERATOR_EXPORTER: Reader = Reader {
+    object: "release gpu-operator",
+    restarted_by: "/dcgmExporter/config/name",
+    settings: ("release gpu-operator", "/dcgmExporter/config/data"),
+};
+
+/// A pool, and a `monitoring` section whose alerts and dashboards read more or fewer metrics.
+fn measured(rest: &str, monitoring: &str) -> String {
+    format!(
+        "gpu: {{model: L4, perNode: 2}}{rest}}}]\nmonitoring: {{exporter: dcgm, prometheus: {{existing: {{release: p}}}}, \
+         {monitoring}}}\nteams: [{{name: a"
+    )
+}
+
+#[test]
+fn changed_metrics_restart_their_reader() {
+    for (reader, rest) in [(&EXPORTER, ""), (&OPERATOR_EXPORTER, OPERATOR)] {
+        let before = measured(rest, "dashboards: true").replace("L4", "A30");
+        // Other metrics measure the utilization of MIG devices.
+        let layout = "perNode: 2}, sharing: {mig: {strategy: mixed, perGpu: [{layout: [{profile: 1g.6gb, count: 4}]}]}";
+        let after = before.replacen("perNode: 2", layout, 1);
+        assert_restarted(reader, [&before, &after], true);
+    }
+}
+
+/// The settings that the user writes count as well.
+#[test]
+fn changed_chart_values_restart_their_reader() {
+    let written = |chart: &str, values: &str, rest: &str| {
+        let pool = measured(rest, "dashboards: false");
+        pool.replace(
+            "\nteams: ",
+            &format!("\ncharts: {{{chart}: {{values: {values}}}}}\nteams: "),
+        )
+    };
+    let metrics = |text: &str| written("dcgm-exporter", &format!("{{customMetrics: {text}}}"), "");
+    let pools = [
+        metrics("DCGM_FI_DEV_SM_CLOCK"),
+        metrics("DCGM_FI_DEV_MEM_CLOCK"),
+    ];
+    assert_restarted(&EXPORTER, pools.each_ref().map(String::as_str), true);
+    let data = |text: &str| {
+        let values = format!("{{dcgmExporter: {{config: {{data: {text}}}}}}}");
+        written("gpu-operator", &values, OPERATOR)
+    };
+    let pools = [data("DCGM_FI_DEV_SM_CLOCK"), data("DCGM_FI_DEV_MEM_CLOCK")];
+    assert_restarted(
+        &OPERATOR_EXPORTER,
+        pools.each_ref().map(String::as_str),
+        true,
+    );
+    // The name of the user's ConfigMap is kept.
+    let named = written(
+        "gpu-operator",
+        "{dcgmExporter: {config: {name: mine}}}",
+        OPERATOR,
+    );
+    let plan = plan(&named);
+    let release = plan.iter().find(|(name, _)| name == "release gpu-operator");
+    let name = release.unwrap().1.pointer("/dcgmExporter/config/name");
+    assert_eq!(name.unwrap(), "mine");
+}
+
+/// Objects with settings, by a part of their name, and how a change of them is noticed.
+const OBJECTS: &[(&str, &str)] = &[
+    (
+        "ConfigMap gpuc-runtime-",
+        "annotation of the DaemonSet, and a watch of the file",
+    ),
+    (
+        "ConfigMap dashboard-",
+        "Grafana's sidecar watches ConfigMaps",
+    ),
+];
+
+/// A text of several lines is a file for a component. Each must be known to restart its reader.
+#[test]
+fn every_file_in_values_and_objects_is_known() {
+    let mut unknown = BTreeSet::new();
+    let mut used = BTreeSet::new();
+    for case in cases() {
+        for release in &case.plan().releases {
+            let values = serde_json::to_value(&release.values).unwrap();
+            let mut paths = Vec::new();
+            files(&values, &mut Vec::new(), &mut paths);
+            for path in paths {
+                let rows = READ_ONCE
+                    .iter()
+                    .filter(|row| row.chart == release.chart.name);
+                let row = rows.into_iter().find(|row| {
+                    let settings: Vec<_> =
+                        row.settings.iter().map(|key| (*key).to_owned()).collect();
+                    path.starts_with(&settings)
+                });
+                match row {
+                    Some(row) => _ = used.insert((row.chart, row.settings)),
+                    None => {
+                        _ = unknown.insert(format!("{}: {}", release.chart.name, path.join(".")))
+                    }
+                }
+            }
+        }
+        for object in &case.plan().objects {
+            let identity = &object.identity;
+            if !["ConfigMap", "Secret"].contains(&identity.kind.as_str()) {
+                continue;
+            }
+            let name = format!("{} {}", identity.kind, identity.name);
+            if !OBJECTS.iter().any(|(known, _)| name.starts_with(known)) {
+                unknown.insert(name);
+            }
+        }
+    }
+    assert!(unknown.is_empty(), "{unknown:#?}");
+    assert!(used.len() >= 5, "{used:?}");
+}
+
+/// The paths of texts with several lines.
+fn files(value: &Value, path: &mut Vec<String>, found: &mut Vec<Vec<String>>) {
+    match value {
+        Value::String(text) if text.trim_end().contains('\n') => found.push(path.clone()),
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                path.push(key.clone());
+                files(value, path, found);
+                path.pop();
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| files(item, path, found)),
+        _ => {}
     }
 }

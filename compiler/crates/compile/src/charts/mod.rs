@@ -18,6 +18,7 @@ mod network_operator;
 mod node_feature_discovery;
 pub(crate) mod nvidia_device_plugin;
 mod plugin_config;
+pub mod read_once;
 #[cfg(test)]
 pub(crate) mod testing;
 

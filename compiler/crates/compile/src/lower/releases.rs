@@ -5,7 +5,7 @@ use gpuc_model::plan::Release;
 use gpuc_syntax::node::{Node, Origin};
 
 use super::node_tags;
-use crate::charts::{CHARTS, images, keys};
+use crate::charts::{CHARTS, images, keys, read_once};
 
 /// The releases of every chart, sorted by name, with the user's values merged over gpuc's.
 pub(super) fn releases(cluster: &Checked<'_>) -> Vec<Release> {
@@ -53,7 +53,8 @@ fn customize(cluster: &Checked<'_>, mut release: Release) -> Release {
             release.values = keys::merge(release.values, &values);
         }
     }
-    release.values = with_user_values(&release.values, user_values.as_ref());
+    let all = with_user_values(&release.values, user_values.as_ref());
+    release.values = read_once::with_digests(release.chart.name, all);
     release
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::lower::monitoring::{self, GpuExporter};
 
-/// The ConfigMap of the metrics.
+/// The ConfigMap of the metrics, before the digest of its content ([`crate::charts::read_once`]).
 const NAME: &str = "gpuc-dcgm-metrics";
 
 /// Whether it measures a pool.

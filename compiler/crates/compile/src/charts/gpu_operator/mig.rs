@@ -10,16 +10,11 @@ use serde_json::{Value, json};
 use gpuc_model::check::Checked;
 use gpuc_model::{MigGpu, Pool, Sharing};
 
-use crate::lock::short_digest;
-
-/// The ConfigMap, before the digest of its content.
+/// The ConfigMap, before the digest of its content ([`crate::charts::read_once`]).
 ///
-/// The MIG manager reads a layout when it starts and when the label of its node changes, not when the layout changes
-/// (NVIDIA/mig-parted@bd7160f4 `cmd/nvidia-mig-manager/main.go`; NVIDIA/mig-parted#108). The operator writes the name
-/// of the ConfigMap into the template of the MIG manager's pods (NVIDIA/gpu-operator@a22dbf671
-/// `controllers/object_controls.go`, `TransformMIGManager`), both read 2026-11-26. A new name therefore restarts them,
-/// and they apply the layout of their node's label if its GPUs differ from it. With a digest in the label, the order in
-/// which the ConfigMap and the labels of the nodes change would matter: the MIG manager does not retry.
+/// A new name restarts the MIG manager, and it applies the layout of its node's label if the GPUs differ from it. With
+/// a digest in the label, the order in which the ConfigMap and the labels of the nodes change would matter: the MIG
+/// manager does not retry (NVIDIA/mig-parted@bd7160f4 `cmd/nvidia-mig-manager/main.go`, read 2026-11-26).
 const NAME: &str = "gpuc-mig-layouts";
 
 /// The name of the layout without MIG, which is required because nodes without the label get it.
@@ -53,7 +48,7 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
         "enabled": true,
         "config": {
             "create": true,
-            "name": format!("{NAME}-{}", short_digest(&text)),
+            "name": NAME,
             "data": {"config.yaml": text},
         },
     });

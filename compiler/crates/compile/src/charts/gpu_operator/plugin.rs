@@ -8,14 +8,8 @@ use gpuc_model::{Pool, Sharing};
 use serde_json::{Map, Value, json};
 
 use crate::charts::plugin_config;
-use crate::lock::short_digest;
 
-/// The ConfigMap, before the digest of its content.
-///
-/// The plugin reads its configuration when it starts and when the label of its node changes
-/// (NVIDIA/k8s-device-plugin@1b826acc6 `cmd/config-manager/main.go`). The operator writes the name of the ConfigMap
-/// into the template of the plugin's pods (NVIDIA/gpu-operator@a22dbf671 `controllers/object_controls.go`,
-/// `handleDevicePluginConfig`), both read 2026-11-26. A new name therefore restarts them.
+/// The ConfigMap, before the digest of its content ([`crate::charts::read_once`]).
 const NAME: &str = "gpuc-device-plugin";
 
 /// The configuration of nodes without the label. No pool can have this name: pool names have no dots.
@@ -41,10 +35,9 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
         return json!({"enabled": enabled});
     }
     data.insert(DEFAULT_CONFIG.to_owned(), json!(config_text("none", None)));
-    let name = format!("{NAME}-{}", short_digest(&json!(data).to_string()));
     json!({
         "enabled": true,
-        "config": {"create": true, "name": name, "default": DEFAULT_CONFIG, "data": data},
+        "config": {"create": true, "name": NAME, "default": DEFAULT_CONFIG, "data": data},
     })
 }
 

@@ -21,10 +21,8 @@ use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
 use super::container::{containers, init_containers, volumes};
 use super::{COMPONENT, NAMESPACE, POD_NAME_LABEL, labels, metadata, pool_labels, pool_name};
+use crate::charts::read_once::START_CONFIG;
 use crate::lower::node_config::{driver_access, node_config, start_digest};
-
-/// The annotation that restarts the pods after a change of the settings that their containers read once.
-const START_CONFIG_ANNOTATION: &str = "gpuc.dev/start-config";
 
 /// The DaemonSet that serves a pool's nodes and no others.
 pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
@@ -39,7 +37,7 @@ pub(super) fn daemon_set(cluster: &Checked<'_>, pool: &Pool) -> Object {
                 metadata: Some(ObjectMeta {
                     labels: Some(labels(pool_labels(pool))),
                     annotations: Some(BTreeMap::from([(
-                        START_CONFIG_ANNOTATION.to_owned(),
+                        START_CONFIG.to_owned(),
                         start_digest(&node_config(cluster, pool)),
                     )])),
                     ..ObjectMeta::default()
