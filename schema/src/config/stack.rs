@@ -36,8 +36,9 @@ pub struct Stack {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["registry.acme.dev/nvidia-driver-installer:1.0.0"]))]
     pub driver_image: Option<Spanned<String>>,
-    /// Additional components that gpuc-runtime injects into containers with GPUs, if the node has them. gpuc does not
-    /// install their drivers. A pool's list replaces the cluster's list. Default: none.
+    /// Additional components that the device plugin injects into containers with GPUs, if the node has them. The GPU
+    /// Operator installs the drivers of `gdrcopy` and `gds` together with the GPU driver. gpuc installs no other
+    /// drivers of components. A pool's list replaces the cluster's list. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [["gdrcopy", "gds"]]))]
     pub extras: Option<Vec<Spanned<Extra>>>,

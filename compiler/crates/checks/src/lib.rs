@@ -27,6 +27,7 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod gds_driver_unavailable;
 mod gpus_per_container_ignores_dra;
 mod gpus_per_container_unenforced;
 
@@ -384,6 +385,7 @@ pub static RULES: &[&Rule] = &[
     &workload_priority_reserved::RULE,
     &feature_discovery_alone::RULE,
     &node_image_unavailable::RULE,
+    &gds_driver_unavailable::RULE,
 ];
 
 #[cfg(test)]

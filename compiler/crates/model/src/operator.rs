@@ -178,9 +178,10 @@ pub fn operand_labels(cloud: &dyn Cloud, pool: &PoolSpec) -> Vec<Label> {
         let reason = "the GPU Operator does not partition these GPUs";
         labels.push(disabled("mig-manager", pool.plugin.span, reason));
     }
-    if operands.plugin && is_shared {
+    if operands.plugin && (is_shared || !pool.extras.is_empty()) {
         let reason = "the configuration of NVIDIA's device plugin for this pool";
-        let inputs = [pool.name.span, sharing];
+        let extras = pool.extras.iter().map(|extra| extra.span);
+        let inputs = [pool.name.span, sharing].into_iter().chain(extras);
         labels.push(label(PLUGIN_CONFIG_LABEL, &pool.name, inputs, reason));
     }
     if operands.mig {

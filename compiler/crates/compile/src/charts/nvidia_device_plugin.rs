@@ -5,7 +5,7 @@ use gpuc_model::cloud::Injection;
 use gpuc_model::operator::DEPLOY_CLIENT_LABEL;
 use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_model::{KubernetesVersion, Pool, Sharing};
-use gpuc_schema::config::{DevicePlugin, DriverOwner, Extra};
+use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
 
@@ -93,15 +93,9 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
         let strategy = strategy.as_str();
         values.insert("migStrategy".to_owned(), json!(strategy));
     }
-    for extra in lower::injected_components(pool) {
-        let key = match extra {
-            Extra::Gdrcopy => "gdrcopyEnabled",
-            Extra::Gds => "gdsEnabled",
-            Extra::Mofed => "mofedEnabled",
-            // The chart has no value for it; the plugin's own configuration enables it.
-            Extra::Imex => continue,
-        };
-        values.insert(key.to_owned(), json!(true));
+    let components = lower::injected_components(pool).into_iter();
+    for flag in components.filter_map(plugin_config::component_flag) {
+        values.insert(flag.to_owned(), json!(true));
     }
     if access.injection == Injection::Cdi {
         values.insert("deviceListStrategy".to_owned(), json!("cdi-cri"));
@@ -135,15 +129,8 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
 fn config_file(pool: &Pool) -> Option<String> {
     let sections = [
         plugin_config::sharing_section(pool.sharing.expect_resolved()),
-        imex_config(pool),
+        plugin_config::imex_section(pool),
     ];
     let sections: String = sections.into_iter().flatten().collect();
     (!sections.is_empty()).then(|| format!("version: v1\n{sections}"))
-}
-
-/// The only channel that the plugin can allocate (`api/config/v1/imex.go`). It is not required, so that the plugin also
-/// runs on nodes without it.
-fn imex_config(pool: &Pool) -> Option<String> {
-    let is_enabled = lower::injected_components(pool).contains(&Extra::Imex);
-    is_enabled.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
 }

@@ -3,7 +3,10 @@
 //!
 //! Source: NVIDIA/k8s-device-plugin@v0.20.0 `api/config/v1`. The plugin ignores keys that it does not know.
 
-use gpuc_model::Sharing;
+use gpuc_model::{Pool, Sharing};
+use gpuc_schema::config::Extra;
+
+use crate::lower::injected_components;
 
 /// The section for GPU sharing, if replicas are advertised.
 pub(super) fn sharing_section(sharing: &Sharing) -> Option<String> {
@@ -21,4 +24,22 @@ pub(super) fn sharing_section(sharing: &Sharing) -> Option<String> {
          \x20     - name: nvidia.com/gpu\n\
          \x20       replicas: {replicas}\n"
     ))
+}
+
+/// The section for IMEX channels, with the only channel that the plugin can allocate (`api/config/v1/imex.go`). It is
+/// not required, so that the plugin also runs on nodes without it.
+pub(super) fn imex_section(pool: &Pool) -> Option<String> {
+    let is_enabled = injected_components(pool).contains(&Extra::Imex);
+    is_enabled.then(|| "imex:\n\x20 channelIDs: [0]\n\x20 required: false\n".to_owned())
+}
+
+/// The flag of the plugin that injects a component, which is also a value of the plugin's chart; `None` if the
+/// component has a section.
+pub(super) const fn component_flag(component: Extra) -> Option<&'static str> {
+    match component {
+        Extra::Gdrcopy => Some("gdrcopyEnabled"),
+        Extra::Gds => Some("gdsEnabled"),
+        Extra::Mofed => Some("mofedEnabled"),
+        Extra::Imex => None,
+    }
 }

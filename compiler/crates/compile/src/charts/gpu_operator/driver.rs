@@ -6,7 +6,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
 use gpuc_model::plan::Object;
 use gpuc_model::{Pool, PoolGpus};
-use gpuc_schema::config::DriverOwner;
+use gpuc_schema::config::{DriverOwner, Extra};
 use gpuc_schema::gpu::cuda::DriverVersion;
 use gpuc_syntax::node::Origin;
 use serde_json::{Map, Value, json};
@@ -24,6 +24,17 @@ const NEWEST_VERSION: &str = "595.91.07";
 /// Source: NVIDIA/gpu-driver-container `.github/image-matrix.json` @7f9a9e3f, read 2026-11-21.
 const LEGACY_VERSION: &str = "580.178.04";
 
+/// The kernel modules that the operator builds next to the driver, in containers of the same pod: the component of
+/// `extras`, the key of the chart's values and of an NVIDIADriver, the image and its version.
+///
+/// Source: NVIDIA/gpu-operator@10ee5b36 (v26.7.0) `controllers/object_controls.go` (`transformGDRCopyContainer`,
+/// `transformGDSContainer`), `api/nvidia/v1alpha1/nvidiadriver_types.go`, `deployments/gpu-operator/values.yaml`, read
+/// 2026-11-26. They need no `driver.rdma`, which is for network adapters only.
+const MODULES: &[(Extra, &str, &str, &str)] = &[
+    (Extra::Gdrcopy, "gdrcopy", "gdrdrv", "v2.6"),
+    (Extra::Gds, "gds", "nvidia-fs", "2.29.4"),
+];
+
 /// The folder of the objects.
 const COMPONENT: &str = "nvidia-drivers";
 
@@ -36,6 +47,8 @@ struct DriverContainer {
     version: String,
     modules: &'static str,
     family: String,
+    /// The components of [`MODULES`] whose kernel modules it builds.
+    components: BTreeSet<Extra>,
 }
 
 /// The pools whose driver the operator installs, each with its GPUs.
@@ -57,6 +70,9 @@ fn driver_container(pool: &Pool, gpus: &PoolGpus) -> DriverContainer {
         version: driver_version(pool, gpus),
         modules: gpus.model.kernel_modules(),
         family: format!("{:?}", pool.os.value),
+        components: (pool.extras.iter().map(|extra| extra.value))
+            .filter(|extra| MODULES.iter().any(|(component, ..)| component == extra))
+            .collect(),
     }
 }
 
@@ -118,6 +134,19 @@ pub(super) fn values(cluster: &Checked<'_>) -> Value {
     }
 }
 
+/// The sections of the values that build kernel modules next to the driver that all pools share.
+pub(super) fn module_values(cluster: &Checked<'_>) -> impl Iterator<Item = (&'static str, Value)> {
+    let components = shared_driver(cluster).map(|driver| driver.components);
+    MODULES
+        .iter()
+        .filter(move |(component, ..)| {
+            components
+                .as_ref()
+                .is_some_and(|components| components.contains(component))
+        })
+        .map(|(_, key, ..)| (*key, json!({"enabled": true})))
+}
+
 /// Whether each pool has its own NVIDIADriver.
 pub(super) fn has_driver_per_pool(cluster: &Checked<'_>) -> bool {
     driver_pools(cluster).next().is_some() && shared_driver(cluster).is_none()
@@ -138,7 +167,7 @@ fn nvidia_driver_object(pool: &Pool, gpus: &PoolGpus) -> Object {
     let selector: Map<String, Value> = (pool.selector.iter())
         .map(|label| (label.key.clone(), json!(label.value)))
         .collect();
-    let object = json!({
+    let mut object = json!({
         "apiVersion": "nvidia.com/v1alpha1",
         "kind": "NVIDIADriver",
         "metadata": {
@@ -169,10 +198,22 @@ fn nvidia_driver_object(pool: &Pool, gpus: &PoolGpus) -> Object {
             },
         },
     });
+    for (component, key, image, version) in MODULES {
+        if driver.components.contains(component) {
+            object["spec"][*key] = json!({
+                "enabled": true,
+                "repository": "nvcr.io/nvidia/cloud-native",
+                "image": image,
+                "version": version,
+            });
+        }
+    }
     let version = pool.driver_version.as_ref().map(|version| version.span);
+    let extras = pool.extras.iter().map(|extra| extra.span);
     let inputs = [pool.driver.span, pool.os.span, gpus.span]
         .into_iter()
         .chain(version)
+        .chain(extras)
         .chain(origins::placement_spans(pool));
     let reason = "the pools whose driver the GPU Operator installs need different drivers";
     Object::new(

@@ -128,6 +128,9 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
         "nfd": {"enabled": !own_nfd},
         "ccManager": {"enabled": false},
     });
+    for (key, section) in driver::module_values(cluster) {
+        values[key] = section;
+    }
     if !own_nfd {
         values[NODE_FEATURE_DISCOVERY.name] = json!({"worker": {"tolerations": tolerations}});
     }

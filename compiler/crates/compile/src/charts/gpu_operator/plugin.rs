@@ -1,5 +1,11 @@
-//! The device plugin that the operator runs: one configuration for each pool that shares its GPUs. A node selects its
-//! configuration with a label.
+//! The device plugin that the operator runs: one configuration for each pool that shares its GPUs or has `extras`. A
+//! node selects its configuration with a label.
+//!
+//! The flags of a configuration inject the `extras`. `gdrcopy.enabled` and `gds.enabled` of the chart also set them for
+//! every node, as environment variables, and the plugin sets those whose kernel module is loaded: a pool without
+//! `extras` may get components too (NVIDIA/gpu-operator@10ee5b36 (v26.7.0) `controllers/object_controls.go`,
+//! `TransformDevicePlugin`; `assets/state-device-plugin/0400_configmap.yaml`; read 2026-11-26). A component that a node
+//! lacks is ignored (NVIDIA/k8s-device-plugin@1b826acc6 `internal/cdi/cdi.go`, `CreateSpecFile`, read 2026-11-26).
 
 use std::collections::BTreeSet;
 
@@ -8,6 +14,7 @@ use gpuc_model::{Pool, Sharing};
 use serde_json::{Map, Value, json};
 
 use crate::charts::plugin_config;
+use crate::lower::injected_components;
 
 /// The ConfigMap, before the digest of its content ([`crate::charts::read_once`]).
 const NAME: &str = "gpuc-device-plugin";
@@ -26,15 +33,17 @@ fn plugin_pools<'c>(cluster: &'c Checked<'_>) -> impl Iterator<Item = &'c Pool> 
 /// The section of the values.
 pub(super) fn values(cluster: &Checked<'_>) -> Value {
     let enabled = plugin_pools(cluster).next().is_some();
-    let shared = plugin_pools(cluster)
-        .filter(|pool| !matches!(pool.sharing.expect_resolved(), Sharing::Exclusive));
-    let mut data: Map<String, Value> = shared
+    let configured = plugin_pools(cluster).filter(|pool| {
+        !matches!(pool.sharing.expect_resolved(), Sharing::Exclusive) || !pool.extras.is_empty()
+    });
+    let mut data: Map<String, Value> = configured
         .map(|pool| (pool.name.value.clone(), json!(pool_config(pool))))
         .collect();
     if data.is_empty() {
         return json!({"enabled": enabled});
     }
-    data.insert(DEFAULT_CONFIG.to_owned(), json!(config_text("none", None)));
+    let default = "version: v1\nflags:\n  migStrategy: none\n";
+    data.insert(DEFAULT_CONFIG.to_owned(), json!(default));
     json!({
         "enabled": true,
         "config": {"create": true, "name": NAME, "default": DEFAULT_CONFIG, "data": data},
@@ -70,17 +79,22 @@ pub(super) fn mig_strategy(cluster: &Checked<'_>) -> &'static str {
     }
 }
 
+/// The configuration of a pool, which the chart takes as text.
 fn pool_config(pool: &Pool) -> String {
     let sharing = pool.sharing.expect_resolved();
     let strategy = match sharing {
         Sharing::Mig { strategy, .. } => strategy.as_str(),
         _ => "none",
     };
-    config_text(strategy, plugin_config::sharing_section(sharing))
-}
-
-/// A configuration of the plugin, which the chart takes as text.
-fn config_text(strategy: &str, sharing: Option<String>) -> String {
-    let sharing = sharing.unwrap_or_default();
-    format!("version: v1\nflags:\n  migStrategy: {strategy}\n{sharing}")
+    let components = injected_components(pool).into_iter();
+    let flags: String = components
+        .filter_map(plugin_config::component_flag)
+        .map(|flag| format!("  {flag}: true\n"))
+        .collect();
+    let sections = [
+        plugin_config::sharing_section(sharing),
+        plugin_config::imex_section(pool),
+    ];
+    let sections: String = sections.into_iter().flatten().collect();
+    format!("version: v1\nflags:\n  migStrategy: {strategy}\n{flags}{sections}")
 }

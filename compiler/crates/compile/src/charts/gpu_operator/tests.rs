@@ -221,7 +221,7 @@ fn labels_restrict_the_operator_to_its_operands() {
         labels(by_host),
         "device-plugin.config=a gpu.deploy.driver=false"
     );
-    let runtime = json!({"driver": "operator", "devicePlugin": "gpuc"});
+    let runtime = json!({"driver": "operator", "devicePlugin": "gpuc", "extras": ["gdrcopy"]});
     assert_eq!(
         labels(runtime),
         "gpu.deploy.device-plugin=false gpu.deploy.gpu-feature-discovery=false gpu.deploy.mig-manager=false"
@@ -260,5 +260,43 @@ fn driver_tolerates_the_startup_taint() {
     assert_eq!(
         values["node-feature-discovery"]["worker"]["tolerations"],
         json!(wanted)
+    );
+}
+
+#[test]
+fn extras_are_injected_and_their_modules_built() {
+    let extras = |extras: &Value| json!({"stack": {"extras": extras}});
+    let all = host_pool(
+        "a",
+        "GB200",
+        &extras(&json!(["mofed", "gdrcopy", "gds", "imex"])),
+    );
+    let (values, drivers) = generate_on_prem(&full_stack(), &json!([all]));
+    assert!(drivers.is_empty());
+    assert_eq!(values["gdrcopy"], json!({"enabled": true}));
+    assert_eq!(values["gds"], json!({"enabled": true}));
+    assert_eq!(
+        values["devicePlugin"]["config"]["data"]["a"],
+        "version: v1\nflags:\n  migStrategy: none\n  gdrcopyEnabled: true\n  gdsEnabled: true\n  \
+         mofedEnabled: true\nimex:\n  channelIDs: [0]\n  required: false\n"
+    );
+    // Pools with different modules have their own drivers.
+    let one = host_pool("a", "L4", &extras(&json!(["gdrcopy"])));
+    let other = host_pool("b", "L4", &extras(&json!([])));
+    let (values, drivers) = generate_on_prem(&full_stack(), &json!([one, other]));
+    assert_eq!(values.get("gdrcopy"), None);
+    let module = json!({
+        "enabled": true, "repository": "nvcr.io/nvidia/cloud-native", "image": "gdrdrv", "version": "v2.6",
+    });
+    assert_eq!(drivers[0]["spec"]["gdrcopy"], module);
+    assert_eq!(drivers[1]["spec"].get("gdrcopy"), None);
+    // The modules of a driver that the host installs are the host's.
+    let host = json!({"driver": "host", "devicePlugin": "operator", "extras": ["gdrcopy"]});
+    let (values, _) = generate_on_prem(&host, &json!([host_pool("a", "L4", &json!({}))]));
+    assert_eq!(values.get("gdrcopy"), None);
+    let config = &values["devicePlugin"]["config"]["data"]["a"];
+    assert_eq!(
+        config,
+        "version: v1\nflags:\n  migStrategy: none\n  gdrcopyEnabled: true\n"
     );
 }

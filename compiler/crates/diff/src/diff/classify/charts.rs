@@ -38,6 +38,8 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
             ("devicePlugin", Impact::DevicePluginRestarted),
             ("cdi", Impact::DevicePluginRestarted),
             ("daemonsets", Impact::DriverRestarted),
+            ("gdrcopy", Impact::DriverRestarted),
+            ("gds", Impact::DriverRestarted),
             ("mig", Impact::DevicePluginRestarted),
             ("migManager", Impact::DevicePluginRestarted),
             ("migManager.config", Impact::MigReconfigured),
