@@ -224,7 +224,8 @@ pub struct Network {
 pub enum Rdma {
     /// RDMA over InfiniBand.
     Infiniband(RdmaCards),
-    /// RDMA over Converged Ethernet (RoCE).
+    /// RDMA over Converged Ethernet (RoCE). Pods also need the network interfaces of the adapters, which gpuc does not
+    /// configure: set `hostNetwork: true` in the `podPatch` of multi-node workloads.
     Roce(RdmaCards),
 }
 

@@ -137,6 +137,7 @@ mod quota_overcommitted;
 mod quota_pool_dedicated;
 mod quota_pools_indistinguishable;
 mod quota_spans_pools;
+mod rdma_network_missing;
 mod rdma_unavailable;
 mod region_mistyped;
 mod region_unknown;
@@ -386,6 +387,7 @@ pub static RULES: &[&Rule] = &[
     &feature_discovery_alone::RULE,
     &node_image_unavailable::RULE,
     &gds_driver_unavailable::RULE,
+    &rdma_network_missing::RULE,
 ];
 
 #[cfg(test)]
