@@ -8,6 +8,7 @@
 //! lacks is ignored (NVIDIA/k8s-device-plugin@1b826acc6 `internal/cdi/cdi.go`, `CreateSpecFile`, read 2026-11-26).
 
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 use gpuc_model::check::Checked;
 use gpuc_model::{Pool, Sharing};
@@ -86,15 +87,15 @@ fn pool_config(pool: &Pool) -> String {
         Sharing::Mig { strategy, .. } => strategy.as_str(),
         _ => "none",
     };
+    let mut text = format!("version: v1\nflags:\n  migStrategy: {strategy}\n");
     let components = injected_components(pool).into_iter();
-    let flags: String = components
-        .filter_map(plugin_config::component_flag)
-        .map(|flag| format!("  {flag}: true\n"))
-        .collect();
+    for flag in components.filter_map(plugin_config::component_flag) {
+        let _ = writeln!(text, "  {flag}: true");
+    }
     let sections = [
         plugin_config::sharing_section(sharing),
         plugin_config::imex_section(pool),
     ];
-    let sections: String = sections.into_iter().flatten().collect();
-    format!("version: v1\nflags:\n  migStrategy: {strategy}\n{flags}{sections}")
+    text.extend(sections.into_iter().flatten());
+    text
 }
