@@ -222,7 +222,7 @@ fn every_file_in_values_and_objects_is_known() {
                 match row {
                     Some(row) => _ = used.insert((row.chart, row.settings)),
                     None => {
-                        _ = unknown.insert(format!("{}: {}", release.chart.name, path.join(".")))
+                        _ = unknown.insert(format!("{}: {}", release.chart.name, path.join(".")));
                     }
                 }
             }

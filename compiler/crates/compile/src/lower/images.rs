@@ -37,7 +37,7 @@ pub(super) fn apply_mirror_and_digests(cluster: &Checked<'_>, objects: &mut [Obj
             }
         });
         let identity = object.identity.clone();
-        let suffixes = |reference: &str| node_tags::of_object(cluster, &identity, reference);
+        let suffixes = |reference: &str| node_tags::object_suffixes(cluster, &identity, reference);
         change_split_references(&mut object.node, &mut |image| {
             change_split_reference(image, config, &suffixes);
         });
@@ -169,13 +169,13 @@ pub(super) fn pulled_images(
             has_registry(reference) || user_references.contains(&reference.as_str())
         });
         for (public, reference) in pulled {
-            let suffixes = node_tags::of_object(cluster, &object.identity, public);
+            let suffixes = node_tags::object_suffixes(cluster, &object.identity, public);
             add(public, reference, &suffixes);
         }
     }
     for release in releases {
         for image in running_images(release.chart.name, &release.values) {
-            let suffixes = node_tags::of_release(cluster, &image, &release.values);
+            let suffixes = node_tags::release_suffixes(cluster, &image, &release.values);
             add(image.chart_image.repository, &image.reference, &suffixes);
         }
         for reference in on_demand_images(release.chart.name, &release.values) {

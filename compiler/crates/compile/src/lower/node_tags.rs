@@ -44,7 +44,7 @@ const KERNEL_MODULES: &[&str] = &[
 ];
 
 /// The suffixes of an image that a release runs. Empty if it runs on no node.
-pub(super) fn of_release(
+pub(super) fn release_suffixes(
     cluster: &Checked<'_>,
     image: &RunningImage,
     values: &Node,
@@ -80,7 +80,7 @@ fn has_driver_objects_only(values: &Node) -> bool {
 }
 
 /// The suffixes of an image in an object.
-pub(super) fn of_object(
+pub(super) fn object_suffixes(
     cluster: &Checked<'_>,
     identity: &Identity,
     reference: &str,
@@ -88,7 +88,7 @@ pub(super) fn of_object(
     let name = reference.rsplit('/').next().unwrap_or_default();
     let name = name.split([':', '@']).next().unwrap_or_default();
     match (cluster.pool(&identity.name), identity.kind.as_str(), name) {
-        (Some(pool), "NVIDIADriver", "driver") => {
+        (Some(pool), "NVIDIADriver", "driver" | "gdrdrv" | "nvidia-fs") => {
             BTreeSet::from([gpu_driver_suffix(cluster, pool, false)])
         }
         (Some(pool), "NicNodePolicy", "doca-driver") => doca_driver_suffixes(cluster, pool),

@@ -41,7 +41,7 @@ fn customize(cluster: &Checked<'_>, mut release: Release) -> Release {
     let all = with_user_values(&release.values, user_values.as_ref());
     let mirrored = images::running_images(release.chart.name, &all);
     for (public, image) in running.iter().zip(mirrored) {
-        let suffixes = node_tags::of_release(cluster, public, &all);
+        let suffixes = node_tags::release_suffixes(cluster, public, &all);
         let mut digests = written.digests.iter();
         let digest = digests.find(|(name, _)| {
             let mut complete = node_tags::completed(&public.reference, &suffixes);
