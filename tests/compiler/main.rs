@@ -67,6 +67,7 @@ mod schema;
 mod starters;
 mod teams;
 mod tidy;
+mod tutorials;
 mod typed_objects;
 mod why;
 mod workloads;
