@@ -110,6 +110,14 @@ fn configuration_must_be_selected() {
 }
 
 #[test]
+fn label_of_the_pool_must_select_an_existing_configuration() {
+    let message = "GPUC3006 the nodes of pool `gpu` select the configuration `foo` of the device plugin, which does \
+                   not exist; remove `nvidia.com/device-plugin.config: foo`: gpuc writes the configuration of the pool";
+    let labelled = format!("{SLICED}, labels: {{nvidia.com/device-plugin.config: foo}}");
+    assert_findings("nvidia", &labelled, "", &[message]);
+}
+
+#[test]
 fn keys_that_the_plugin_does_not_read_are_reported() {
     for (body, message) in [
         (

@@ -94,7 +94,7 @@ const OPERATOR: Location = Location {
 ///
 /// # Panics
 ///
-/// When gpuc's own configuration contradicts a pool.
+/// When gpuc's own configuration contradicts a pool, unless a label of the pool selects another one.
 pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
     // Several releases of a chart have the user's values in common.
     let mut reported = BTreeSet::new();
@@ -108,7 +108,8 @@ pub(super) fn check(plan: &Plan, cluster: &Checked<'_>, report: &mut Report) {
         let pools = pools.filter(|pool| release.pools.contains(&pool.name.value));
         for pool in pools.filter(|pool| location.serves(pool)) {
             for finding in location.findings(release, pool) {
-                let is_gpuc_only = cluster.config.charts.get(release.chart.name).is_none();
+                let is_gpuc_only = cluster.config.charts.get(release.chart.name).is_none()
+                    && selection_label(pool).is_none();
                 assert!(!is_gpuc_only, "{}: {}", release.name, finding.message);
                 let span = if finding.span.is_written() {
                     finding.span
@@ -240,20 +241,24 @@ impl Location {
             return Ok(None);
         };
         let by_name = |name: &str| configs.iter().find(|config| config.key == name);
-        let mut labels = pool.labels.iter().chain(&pool.selector);
-        let label = labels.find(|label| label.key == PLUGIN_CONFIG_LABEL);
         let default = find(values, self.default).and_then(Node::text);
         let default = default.filter(|name| !name.is_empty());
-        let name = label.map(|label| label.value.as_str()).or(default);
+        let name = selection_label(pool).or(default);
         if let Some(name) = name {
+            let written = written_span(configs);
+            let help = if written.is_written() {
+                format!("add `{name}`, or remove this value")
+            } else {
+                format!("remove `{PLUGIN_CONFIG_LABEL}: {name}`: gpuc writes the configuration of the pool")
+            };
             return by_name(name).map(Some).ok_or_else(|| Finding {
-                span: written_span(configs),
+                span: written,
                 message: format!(
                     "the nodes of pool `{}` select the configuration `{name}` of the device plugin, which does not exist",
                     pool.name
                 ),
                 sharing: None,
-                help: format!("add `{name}`, or remove this value"),
+                help,
             });
         }
         if !self.has_fallbacks {
@@ -279,6 +284,13 @@ impl Location {
             }
         }
     }
+}
+
+/// The configuration that a label of the pool selects.
+fn selection_label(pool: &Pool) -> Option<&str> {
+    let mut labels = pool.labels.iter().chain(&pool.selector);
+    let label = labels.find(|label| label.key == PLUGIN_CONFIG_LABEL)?;
+    Some(&label.value)
 }
 
 fn find<'n>(node: &'n Node, path: &[&str]) -> Option<&'n Node> {
