@@ -11,6 +11,7 @@ mod exposition;
 mod fake_driver;
 mod golden;
 mod grants;
+mod hangs;
 mod health;
 mod http;
 mod inspect;

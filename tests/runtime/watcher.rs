@@ -7,12 +7,12 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::health::WatchReport;
+use gpuc_runtime::nvml::reports::{ReportReceiver, report_queue};
 use gpuc_runtime::nvml::watcher::{WatcherHandle, spawn_with};
 use gpuc_runtime::nvml::{
     Condition, DriverInfo, GpuInfo, Link, Nvml, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
     Sample, Watch,
 };
-use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use crate::machine::nvml_error;
 
@@ -81,6 +81,9 @@ impl Nvml for ScriptedDriver {
 }
 
 impl Watch for ScriptedSubscription {
+    fn watched(&self) -> &[(u32, String)] {
+        &[]
+    }
     fn unwatched(&self) -> &[(u32, NvmlError)] {
         &self.unwatched
     }
@@ -96,37 +99,32 @@ impl Watch for ScriptedSubscription {
     }
 }
 
-fn start_watcher(
-    scripts: Vec<Script>,
-) -> (
-    WatcherHandle,
-    UnboundedReceiver<WatchReport>,
-    Arc<ScriptedDriver>,
-) {
+fn start_watcher(scripts: Vec<Script>) -> (WatcherHandle, ReportReceiver, Arc<ScriptedDriver>) {
     let driver = Arc::new(ScriptedDriver {
         scripts: Mutex::new(scripts.into()),
         ..ScriptedDriver::default()
     });
-    let (sender, receiver) = unbounded_channel();
+    let (sender, receiver) = report_queue();
     let nvml: Arc<dyn Nvml> = driver.clone();
     let handle = spawn_with(nvml, sender, Duration::from_millis(50)).expect("the thread starts");
     (handle, receiver, driver)
 }
 
 /// Waits for the next report.
-fn next_report(receiver: &mut UnboundedReceiver<WatchReport>) -> WatchReport {
+fn next_report(receiver: &mut ReportReceiver) -> WatchReport {
     let start = Instant::now();
     loop {
         match receiver.try_recv() {
-            Ok(report) => return report,
-            Err(_) if start.elapsed() < TEST_TIMEOUT => thread::sleep(Duration::from_millis(2)),
-            Err(error) => panic!("no report: {error}"),
+            Some(counted) => return counted.report,
+            None if start.elapsed() < TEST_TIMEOUT => thread::sleep(Duration::from_millis(2)),
+            None => panic!("no report"),
         }
     }
 }
 
 fn started_report() -> WatchReport {
     WatchReport::Started {
+        watched: Vec::new(),
         unwatched: Vec::new(),
     }
 }
@@ -147,7 +145,10 @@ fn unmonitored_gpus_are_reported() {
     let unwatched = vec![(6, failure())];
     assert_eq!(
         next_report(&mut receiver),
-        WatchReport::Started { unwatched }
+        WatchReport::Started {
+            watched: Vec::new(),
+            unwatched
+        }
     );
 }
 
@@ -220,10 +221,10 @@ fn dropped_watcher_reports_no_failure() {
         late_failure: true,
         ..ScriptedDriver::default()
     });
-    let (sender, mut receiver) = unbounded_channel();
+    let (sender, mut receiver) = report_queue();
     let nvml: Arc<dyn Nvml> = driver;
     let handle = spawn_with(nvml, sender, Duration::from_millis(200)).expect("the thread starts");
     assert_eq!(next_report(&mut receiver), started_report());
     handle.join();
-    assert!(receiver.try_recv().is_err());
+    assert_eq!(receiver.try_recv(), None);
 }

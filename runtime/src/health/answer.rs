@@ -25,6 +25,7 @@ pub(super) fn treat_unsupported_as_healthy(
             | NvmlErrorKind::NoDriver
             | NvmlErrorKind::Unsupported
             | NvmlErrorKind::GpuLost
+            | NvmlErrorKind::TimedOut
             | NvmlErrorKind::Other => Err(error),
         },
         result @ Ok(_) => result,

@@ -8,6 +8,9 @@ const MAX_RETRY_INTERVAL: u64 = 10 * 60 * 1000;
 /// Interval between queries of a GPU that is not responding, if the policy sets none: one minute.
 const DEFAULT_RETRY_INTERVAL: u64 = 60 * 1000;
 
+/// The start of the cause of a fault that a failed query showed.
+pub(super) const FAILED_QUERY: &str = "not responding";
+
 /// The record of a GPU or MIG device with a current or past fault. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct DeviceRecord {
@@ -85,6 +88,16 @@ impl DeviceRecord {
             fault.retry_at = now;
         }
         was_unresponsive
+    }
+
+    /// Discards a fault that only a failed query has shown. Returns whether there was one.
+    pub(super) fn discard_failed_query(&mut self) -> bool {
+        let is_failed_query = |fault: &mut Fault| {
+            !fault.needs_confirmation
+                && fault.recovery_request.is_none()
+                && fault.cause.starts_with(FAILED_QUERY)
+        };
+        self.fault.take_if(is_failed_query).is_some()
     }
 
     /// Records a good response. `is_confirmed` is whether the driver confirms that no action is pending. The response

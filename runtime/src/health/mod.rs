@@ -15,7 +15,7 @@ use crate::device::{Gpu, Inventory};
 use crate::nvml::{Condition, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
 
 use answer::{requested_recovery, treat_unsupported_as_healthy};
-use fault::DeviceRecord;
+use fault::{DeviceRecord, FAILED_QUERY};
 pub use policy::Policy;
 use xid::Effect;
 
@@ -34,15 +34,19 @@ pub enum HealthEvent {
 /// A report of the driver monitoring.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WatchReport {
-    /// Events are received from now on, except from these GPUs, by index.
+    /// Events are received from now on.
     Started {
-        /// The GPUs without monitoring, and why.
+        /// The monitored GPUs, by index at the time of the subscription, and their UUIDs.
+        watched: Vec<(u32, String)>,
+        /// The GPUs without monitoring, by index, and why.
         unwatched: Vec<(u32, NvmlError)>,
     },
     /// No events are received; monitoring is retried.
     Failed(NvmlError),
     /// An event of a GPU.
     Event(NvmlEvent),
+    /// More different events arrived at once than the queue can hold, and some were dropped.
+    Dropped,
 }
 
 /// The state of the driver monitoring.
@@ -167,7 +171,7 @@ impl Health {
         let mut reaction = Reaction::default();
         match event {
             HealthEvent::Scanned => self.handle_discovery(inventory, now, &mut reaction),
-            HealthEvent::Watch(WatchReport::Started { unwatched }) => {
+            HealthEvent::Watch(WatchReport::Started { unwatched, .. }) => {
                 // Events during the gap are unknown.
                 if matches!(self.monitoring, Monitoring::Down { .. }) {
                     self.schedule_query(inventory, None, now);
@@ -186,6 +190,7 @@ impl Health {
                 let error = error.to_string();
                 self.monitoring = Monitoring::Down { error, failures };
             }
+            HealthEvent::Watch(WatchReport::Dropped) => self.schedule_query(inventory, None, now),
             HealthEvent::Watch(WatchReport::Event(event)) => {
                 self.handle_driver_event(inventory, event, now, &mut reaction);
             }
@@ -224,7 +229,7 @@ impl Health {
             Err(_) if is_unresponsive => self.postpone(&id, now),
             Err(error) => {
                 reaction.rescan = true;
-                let cause = format!("not responding: {error}");
+                let cause = format!("{FAILED_QUERY}: {error}");
                 self.record_error(&id, &id, gpu, (&cause, false), now, &mut reaction);
                 self.postpone(&id, now);
             }
@@ -339,6 +344,28 @@ impl Health {
         }
     }
 
+    /// Schedules a query of every GPU without a fault. The others are queried at times that depend on their fault.
+    pub fn query_healthy(&mut self, inventory: &Inventory, now: u64) {
+        for gpu in &inventory.gpus {
+            let has_fault =
+                |record: &DeviceRecord| record.gpu == gpu.id() && record.fault.is_some();
+            if !self.records.values().any(has_fault) {
+                self.schedule_query(inventory, Some(gpu.index()), now);
+            }
+        }
+    }
+
+    /// Repeats a query that was not made.
+    pub fn cancel_query(&mut self, inventory: &Inventory, gpu: u32, now: u64) {
+        self.queries_in_flight.remove(&gpu);
+        self.schedule_query(inventory, Some(gpu), now);
+    }
+
+    /// Schedules a query of a GPU that may respond again.
+    pub fn query_soon(&mut self, inventory: &Inventory, gpu: u32, now: u64) {
+        self.schedule_query(inventory, Some(gpu), now);
+    }
+
     /// Queries a GPU at once, or all GPUs if the affected one is unknown.
     fn schedule_query(&mut self, inventory: &Inventory, gpu: Option<u32>, now: u64) {
         let indexes = inventory.gpus.iter().map(Gpu::index);
@@ -406,7 +433,7 @@ impl Health {
                         reaction.became_unhealthy.push((id, reason));
                     }
                 }
-                Gpu::Responding { .. } => self.handle_identified_gpu(&id, index, now),
+                Gpu::Responding { .. } => self.handle_identified_gpu(&id, index, now, reaction),
             }
         }
         let recut = std::mem::take(&mut self.repartitioned);
@@ -422,7 +449,7 @@ impl Health {
     }
 
     /// Handles a GPU that responds with this UUID. A GPU that never responded before was identified by its index.
-    fn handle_identified_gpu(&mut self, id: &str, index: u32, now: u64) {
+    fn handle_identified_gpu(&mut self, id: &str, index: u32, now: u64, reaction: &mut Reaction) {
         let unidentified = Gpu::Unresponsive {
             index,
             last_info: None,
@@ -435,9 +462,14 @@ impl Health {
             id.clone_into(&mut record.gpu);
             self.records.entry(id.to_owned()).or_insert(record);
         }
-        if let Some(record) = self.records.get_mut(id)
-            && record.record_response(now)
-        {
+        let Some(record) = self.records.get_mut(id) else {
+            return;
+        };
+        // Queries refer to GPUs by index: a failed query under the old index may have been about another GPU.
+        if record.index.is_some_and(|old| old != index) && record.discard_failed_query() {
+            self.queries_due.insert(index, now);
+            reaction.recovered.push(id.to_owned());
+        } else if record.record_response(now) {
             self.queries_due.insert(index, now);
         }
     }

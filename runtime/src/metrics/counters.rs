@@ -110,13 +110,13 @@ impl PluginMetrics {
         self.preferred_seconds.observe(took.as_secs_f64());
     }
 
-    /// Counts a health event.
-    pub fn record_health_event(&self, inventory: &Inventory, event: &HealthEvent) {
+    /// Counts a health event that occurred `count` times.
+    pub fn record_health_event(&self, inventory: &Inventory, event: &HealthEvent, count: u64) {
         let HealthEvent::Watch(report) = event else {
             return;
         };
         let event = match report {
-            WatchReport::Started { .. } => return,
+            WatchReport::Started { .. } | WatchReport::Dropped => return,
             WatchReport::Failed(error) => {
                 self.monitoring_failures.inc();
                 self.count_nvml_error(error.kind);
@@ -128,14 +128,26 @@ impl PluginMetrics {
         let gpu = gpu.map_or_else(|| "unknown".to_owned(), Gpu::id);
         match event.kind {
             NvmlEventKind::Xid { xid, .. } => {
-                increment(&self.xids, &[("gpu", &gpu), ("xid", &xid.to_string())]);
+                add(
+                    &self.xids,
+                    &[("gpu", &gpu), ("xid", &xid.to_string())],
+                    count,
+                );
                 self.lock_latest().xids.insert(gpu, xid);
             }
             NvmlEventKind::SingleBitEcc => {
-                increment(&self.ecc_errors, &[("gpu", &gpu), ("kind", "single_bit")]);
+                add(
+                    &self.ecc_errors,
+                    &[("gpu", &gpu), ("kind", "single_bit")],
+                    count,
+                );
             }
             NvmlEventKind::DoubleBitEcc => {
-                increment(&self.ecc_errors, &[("gpu", &gpu), ("kind", "double_bit")]);
+                add(
+                    &self.ecc_errors,
+                    &[("gpu", &gpu), ("kind", "double_bit")],
+                    count,
+                );
             }
             NvmlEventKind::MigChanged
             | NvmlEventKind::Unavailable
@@ -281,8 +293,12 @@ impl PluginMetrics {
 }
 
 fn increment(counters: &Counters, labels: &[(&'static str, &str)]) {
+    add(counters, labels, 1);
+}
+
+fn add(counters: &Counters, labels: &[(&'static str, &str)], count: u64) {
     let labels = labels.iter().map(|(name, value)| (*name, (*value).into()));
-    counters.get_or_create(&labels.collect()).inc();
+    counters.get_or_create(&labels.collect()).inc_by(count);
 }
 
 /// Buckets from 50 µs, the typical duration, to one second, which delays the kubelet.
@@ -301,6 +317,7 @@ fn error_kind_label(kind: NvmlErrorKind) -> &'static str {
         NvmlErrorKind::NotSupported => "not_supported",
         NvmlErrorKind::NoPermission => "no_permission",
         NvmlErrorKind::InUse => "in_use",
+        NvmlErrorKind::TimedOut => "timed_out",
         NvmlErrorKind::Other => "other",
     }
 }

@@ -5,8 +5,10 @@
 mod driver_handle;
 mod exclusive;
 pub mod fake;
+pub mod guard;
 mod mig;
 mod real;
+pub mod reports;
 pub mod watcher;
 
 use std::fmt;
@@ -47,6 +49,9 @@ pub trait Nvml: Send + Sync {
 
 /// A subscription to GPU events.
 pub trait Watch: Send {
+    /// The monitored GPUs: the index that events refer to, and the UUID. Both are those of the time of the subscription.
+    fn watched(&self) -> &[(u32, String)];
+
     /// The GPUs that are not monitored, and why.
     fn unwatched(&self) -> &[(u32, NvmlError)];
 
@@ -58,7 +63,8 @@ pub trait Watch: Send {
 /// A GPU event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmlEvent {
-    /// The GPU's index; `None` if the driver does not report it, such as for a GPU that is gone.
+    /// The GPU's index at the time of the subscription; `None` if the driver does not report it, such as for a GPU that
+    /// is gone.
     pub gpu: Option<u32>,
     /// The kind of event.
     pub kind: NvmlEventKind,
@@ -315,6 +321,8 @@ pub enum NvmlErrorKind {
     NoPermission,
     /// The GPU is in use.
     InUse,
+    /// The call did not return in time.
+    TimedOut,
     /// Anything else.
     Other,
 }

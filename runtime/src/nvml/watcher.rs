@@ -5,8 +5,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tokio::sync::mpsc::UnboundedSender;
-
+use super::reports::ReportSender;
 use super::{Nvml, NvmlError, Watch};
 use crate::health::WatchReport;
 
@@ -40,10 +39,7 @@ struct StopFlag {
 /// # Errors
 ///
 /// The system cannot create a thread.
-pub fn spawn(
-    nvml: Arc<dyn Nvml>,
-    sender: UnboundedSender<WatchReport>,
-) -> io::Result<WatcherHandle> {
+pub fn spawn(nvml: Arc<dyn Nvml>, sender: ReportSender) -> io::Result<WatcherHandle> {
     spawn_with(nvml, sender, EVENT_TIMEOUT)
 }
 
@@ -54,7 +50,7 @@ pub fn spawn(
 /// The system cannot create a thread.
 pub fn spawn_with(
     nvml: Arc<dyn Nvml>,
-    sender: UnboundedSender<WatchReport>,
+    sender: ReportSender,
     wait: Duration,
 ) -> io::Result<WatcherHandle> {
     let stop = Arc::new(StopFlag::default());
@@ -121,10 +117,10 @@ impl StopFlag {
 
 /// Subscribes, forwards events, and restarts after failures. A subscription that worked for a while resets the
 /// delay.
-fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &StopFlag, wait: Duration) {
+fn run(nvml: &dyn Nvml, sender: &ReportSender, stop: &StopFlag, wait: Duration) {
     let mut pause = MIN_RETRY_DELAY;
     loop {
-        let error = match nvml.watch() {
+        let error = match sender.while_in_driver(|| nvml.watch()) {
             Ok(mut watch) => match forward_events(&mut *watch, sender, stop, wait, &mut pause) {
                 Some(error) => error,
                 None => return,
@@ -149,18 +145,21 @@ fn run(nvml: &dyn Nvml, sender: &UnboundedSender<WatchReport>, stop: &StopFlag, 
 /// Forwards events until a wait fails; returns `None` if the thread must end.
 fn forward_events(
     watch: &mut dyn Watch,
-    sender: &UnboundedSender<WatchReport>,
+    sender: &ReportSender,
     stop: &StopFlag,
     wait: Duration,
     pause: &mut Duration,
 ) -> Option<NvmlError> {
-    let unwatched = watch.unwatched().to_vec();
-    sender.send(WatchReport::Started { unwatched }).ok()?;
+    let started = WatchReport::Started {
+        watched: watch.watched().to_vec(),
+        unwatched: watch.unwatched().to_vec(),
+    };
+    sender.send(started).ok()?;
     loop {
         if stop.is_requested() || sender.is_closed() {
             return None;
         }
-        match watch.next(wait) {
+        match sender.while_in_driver(|| watch.next(wait)) {
             Ok(event) => {
                 *pause = MIN_RETRY_DELAY;
                 if let Some(event) = event {

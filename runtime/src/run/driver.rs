@@ -1,40 +1,76 @@
 //! Driver calls, each on a blocking thread. Results arrive as events.
 
-use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gpuc_schema::node_config::DeviceInjection;
-use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::UnboundedSender;
 
 use super::Event;
 use crate::cdi;
 use crate::device::{Inventory, discover};
 use crate::driver_files::DriverFiles;
-use crate::health::WatchReport;
 use crate::host::{HostFiles, Roots};
 use crate::nvml::fake::Fake;
-use crate::nvml::{Nvml, NvmlError, Real, watcher};
+use crate::nvml::guard::{CallGuard, GuardedDriver, Job, JobId, Subject};
+use crate::nvml::{Nvml, NvmlError, Real};
 use crate::publish::cdi_file;
 use crate::state::State;
+
+/// Time limit of a driver call. A healthy driver answers within milliseconds; without persistence mode, the first call
+/// about a GPU initializes it, which takes a few seconds (docs.nvidia.com/deploy/driver-persistence, 2026-11).
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Opens the driver and reads the node's files.
 #[derive(Clone)]
 pub struct DriverLoader {
     roots: Roots,
     fake: Option<Fake>,
+    call_timeout: Duration,
 }
 
 impl DriverLoader {
     /// Creates a loader of the real driver below the roots, or of a simulated one.
     pub fn new(roots: Roots, fake: Option<Fake>) -> Self {
-        Self { roots, fake }
+        Self {
+            roots,
+            fake,
+            call_timeout: CALL_TIMEOUT,
+        }
+    }
+
+    /// Sets the time limit of a driver call, [`CALL_TIMEOUT`] by default.
+    #[must_use]
+    pub fn with_call_timeout(self, call_timeout: Duration) -> Self {
+        Self {
+            call_timeout,
+            ..self
+        }
+    }
+
+    /// The time limit of a driver call.
+    pub(super) fn call_timeout(&self) -> Duration {
+        self.call_timeout
+    }
+
+    /// Creates the guard of the driver calls. Calls that return after all are events.
+    pub(super) fn guard(&self, events: &UnboundedSender<Event>) -> CallGuard {
+        let events = events.clone();
+        CallGuard::new(self.call_timeout, move |subject| {
+            // The daemon has shut down.
+            let _ = events.send(Event::Returned(subject));
+        })
     }
 
     /// Opens the driver.
-    pub(super) fn open(&self, events: &UnboundedSender<Event>) {
-        let loader = self.clone();
-        spawn_query(events, move || Event::Opened(loader.open_driver()));
+    pub(super) fn open(&self, job: Job, events: &UnboundedSender<Event>) -> JobId {
+        let (loader, id) = (self.clone(), job.id());
+        spawn_query(events, move |events| {
+            let opened = job.call(Subject::Driver, "initialization", || loader.open_driver());
+            events(Event::Opened(id, opened));
+        });
+        id
     }
 
     fn open_driver(&self) -> Result<Arc<dyn Nvml>, NvmlError> {
@@ -52,20 +88,24 @@ impl DriverLoader {
     pub(super) fn scan(
         &self,
         nvml: &Arc<dyn Nvml>,
+        job: Job,
         before: Arc<Inventory>,
         host_root: &str,
         events: &UnboundedSender<Event>,
-    ) {
-        let nvml = Arc::clone(nvml);
+    ) -> JobId {
+        let id = job.id();
+        let nvml = GuardedDriver::new(Arc::clone(nvml), job);
         let roots = self.roots.clone();
         let host_root = host_root.to_owned();
-        spawn_query(events, move || {
-            let inventory = discover(&*nvml, &roots, Some(&before));
-            Event::Scanned(inventory.map(|inventory| {
+        spawn_query(events, move |events| {
+            let inventory = discover(&nvml, &roots, Some(&before));
+            let scanned = inventory.map(|inventory| {
                 let files = HostFiles::read(&roots, &host_root, &inventory);
                 (inventory, files)
-            }))
+            });
+            events(Event::Scanned(id, scanned));
         });
+        id
     }
 
     /// Writes the CDI specs of a state if containers receive devices through CDI. Returns the error message if writing
@@ -83,33 +123,32 @@ impl DriverLoader {
     }
 }
 
-/// Queries the condition of a GPU.
-pub(super) fn probe(nvml: &Arc<dyn Nvml>, gpu: u32, events: &UnboundedSender<Event>) {
-    let nvml = Arc::clone(nvml);
-    spawn_query(events, move || Event::Probed(gpu, nvml.condition(gpu)));
-}
-
-/// Monitors the driver; reports arrive as events.
-pub(super) fn watch(
+/// Queries the conditions of GPUs, one after the other.
+pub(super) fn query_conditions(
     nvml: &Arc<dyn Nvml>,
+    job: Job,
+    gpus: Vec<u32>,
     events: &UnboundedSender<Event>,
-) -> io::Result<watcher::WatcherHandle> {
-    let (sender, mut reports) = unbounded_channel::<WatchReport>();
-    let events = events.clone();
-    tokio::spawn(async move {
-        while let Some(report) = reports.recv().await {
-            if events.send(Event::Watch(report)).is_err() {
-                return;
-            }
+) -> JobId {
+    let id = job.id();
+    let nvml = GuardedDriver::new(Arc::clone(nvml), job);
+    spawn_query(events, move |events| {
+        for gpu in gpus {
+            events(Event::Probed(id, gpu, nvml.condition(gpu)));
         }
     });
-    watcher::spawn(Arc::clone(nvml), sender)
+    id
 }
 
-fn spawn_query(events: &UnboundedSender<Event>, question: impl FnOnce() -> Event + Send + 'static) {
+fn spawn_query(
+    events: &UnboundedSender<Event>,
+    query: impl FnOnce(&dyn Fn(Event)) + Send + 'static,
+) {
     let events = events.clone();
     tokio::task::spawn_blocking(move || {
-        // The daemon has shut down.
-        let _ = events.send(question());
+        query(&|event| {
+            // The daemon has shut down.
+            let _ = events.send(event);
+        });
     });
 }

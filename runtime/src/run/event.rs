@@ -6,21 +6,21 @@ use tokio::sync::oneshot;
 
 use crate::config::{ConfigError, NodeConfig};
 use crate::device::Inventory;
-use crate::health::WatchReport;
 use crate::host::HostFiles;
+use crate::nvml::guard::{JobId, Subject};
 use crate::nvml::{Condition, Nvml, NvmlError};
 use crate::plugin::PluginEvent;
 
 /// An event that the daemon reacts to.
 pub enum Event {
     /// The attempt to open the driver finished.
-    Opened(Result<Arc<dyn Nvml>, NvmlError>),
+    Opened(JobId, Result<Arc<dyn Nvml>, NvmlError>),
     /// The discovery of GPUs and files finished.
-    Scanned(Result<(Inventory, HostFiles), NvmlError>),
-    /// The driver monitoring sent a report.
-    Watch(WatchReport),
+    Scanned(JobId, Result<(Inventory, HostFiles), NvmlError>),
     /// The condition of a GPU, by index, was queried.
-    Probed(u32, Result<Condition, NvmlError>),
+    Probed(JobId, u32, Result<Condition, NvmlError>),
+    /// A driver call that was overdue has returned.
+    Returned(Subject),
     /// The configuration file changed.
     Config(Result<NodeConfig, ConfigError>),
     /// A device plugin reported an event.

@@ -4,7 +4,10 @@ mod allocator;
 mod driver;
 mod event;
 mod health_policy;
+mod jobs;
+mod monitor;
 mod probes;
+mod reactions;
 mod status;
 mod wiring;
 
@@ -17,20 +20,23 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
-pub use driver::DriverLoader;
+pub use driver::{CALL_TIMEOUT, DriverLoader};
 pub use event::Event;
 pub use status::Status;
 pub use wiring::{Settings, serve};
 
 use crate::config;
 use crate::device::{self, Inventory};
-use crate::health::{Health, HealthEvent, Reaction, WatchReport};
+use crate::health::{Health, HealthEvent, Reaction};
 use crate::host::HostFiles;
 use crate::metrics::PluginMetrics;
 use crate::mps;
-use crate::nvml::{DriverHandle, Nvml, NvmlError, NvmlErrorKind, watcher};
+use crate::nvml::{DriverHandle, Nvml, NvmlError};
 use crate::plugin::PluginEvent;
 use crate::state::State;
+use jobs::Jobs;
+use monitor::Monitor;
+use reactions::LoggedXids;
 
 /// Interval of the periodic GPU discovery: a driver without events may still lose a GPU.
 const RESCAN_INTERVAL: Duration = Duration::from_mins(1);
@@ -49,9 +55,6 @@ const MPS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Delay before CDI specs that could not be written are retried.
 const SPEC_RETRY_DELAY: Duration = Duration::from_secs(5);
-
-/// Maximum number of events that are kept before the first discovery; beyond it, duplicates are dropped.
-const MAX_EARLY_EVENTS: usize = 256;
 
 /// The receivers of the daemon's updates: metrics, the Node object, and tests.
 pub struct Outputs {
@@ -77,7 +80,11 @@ pub struct Daemon {
     outputs: Outputs,
     status: Status,
     nvml: Option<Arc<dyn Nvml>>,
-    watcher: Option<watcher::WatcherHandle>,
+    jobs: Jobs,
+    monitor: Monitor,
+    logged_xids: LoggedXids,
+    /// When to query the GPUs without faults.
+    poll_at: Instant,
     inventory: Arc<Inventory>,
     files: Arc<HostFiles>,
     health: Health,
@@ -86,11 +93,8 @@ pub struct Daemon {
     open_at: Option<Instant>,
     /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
     backoff: Duration,
-    scanning: bool,
     scan_at: Option<Instant>,
     failures: u32,
-    /// Health events from before the first discovery: the driver is monitored from the start.
-    early_events: Vec<WatchReport>,
     mps_ready: bool,
     mps_at: Option<Instant>,
 }
@@ -112,24 +116,25 @@ impl Daemon {
         let mut daemon = Self {
             health: Health::new(health_policy::resolve(&config, &words)),
             health_check_variables: words,
-            loader,
-            events,
             outputs,
             status: Status::default(),
             nvml: None,
-            watcher: None,
+            jobs: Jobs::new(&loader, &events),
+            monitor: Monitor::new(),
+            logged_xids: LoggedXids::new(),
+            poll_at: now + reactions::POLL_INTERVAL,
             inventory: Arc::default(),
             files: Arc::default(),
             started_at: now,
             open_at: Some(now),
             backoff: BACKOFF.0,
-            scanning: false,
             scan_at: None,
             failures: 0,
-            early_events: Vec::new(),
             mps_ready: false,
             mps_at: None,
             config: Arc::new(config),
+            loader,
+            events,
         };
         daemon.check_mps();
         daemon
@@ -151,8 +156,14 @@ impl Daemon {
         loop {
             self.run_due_tasks();
             let due = self.next_due();
+            // The driver is monitored from the start; its events are handled once the GPUs are known.
+            let is_discovered = self.status.scans > 0;
             let event = tokio::select! {
                 event = events.recv() => event,
+                report = self.monitor.next_report(), if is_discovered => {
+                    self.handle_monitor_report(report);
+                    continue;
+                }
                 () = wiring::sleep_until(due) => continue,
             };
             match event {
@@ -168,26 +179,28 @@ impl Daemon {
 
     fn handle_event(&mut self, event: Event) {
         match event {
-            Event::Opened(Ok(nvml)) => self.handle_opened(nvml),
-            Event::Opened(Err(error)) => self.handle_open_failure(&error),
-            Event::Scanned(Ok((inventory, files))) => self.handle_discovery(inventory, files),
-            Event::Scanned(Err(error)) => self.handle_discovery_failure(&error),
-            Event::Watch(report @ WatchReport::Event(_)) if self.status.scans == 0 => {
-                // Duplicates during a driver hang are dropped, so that they do not displace other events.
-                if self.early_events.len() < MAX_EARLY_EVENTS
-                    || !self.early_events.contains(&report)
-                {
-                    self.early_events.push(report);
+            Event::Opened(job, opened) => {
+                if self.jobs.end_opening(job) {
+                    match opened {
+                        Ok(nvml) => self.handle_opened(nvml),
+                        Err(error) => self.handle_open_failure(&error),
+                    }
                 }
             }
-            Event::Watch(report) => self.handle_watch_report(report),
-            Event::Probed(gpu, result) => {
-                let now = self.elapsed_millis();
-                let reaction = self
-                    .health
-                    .handle_response(&self.inventory, gpu, result, now);
-                self.apply_reaction(reaction);
+            Event::Scanned(job, scanned) => {
+                if self.jobs.end_scan(job) {
+                    match scanned {
+                        Ok((inventory, files)) => self.handle_discovery(inventory, files),
+                        Err(error) => self.handle_discovery_failure(&error),
+                    }
+                }
             }
+            Event::Probed(job, gpu, result) => {
+                if self.jobs.end_query(job, gpu) {
+                    self.handle_condition(gpu, result);
+                }
+            }
+            Event::Returned(subject) => self.handle_return(subject),
             Event::Config(Ok(config)) => self.apply_config(config),
             Event::Config(Err(error)) => {
                 error!("new configuration rejected, keeping the previous one: {error}");
@@ -202,20 +215,6 @@ impl Daemon {
             }
             Event::Shutdown(_) => {}
         }
-    }
-
-    fn handle_watch_report(&mut self, report: WatchReport) {
-        if let WatchReport::Failed(error) = &report {
-            warn!("GPUs are advertised without health monitoring: {error}");
-        }
-        let event = HealthEvent::Watch(report);
-        self.outputs
-            .metrics
-            .record_health_event(&self.inventory, &event);
-        let reaction = self
-            .health
-            .apply(&self.inventory, &event, self.elapsed_millis());
-        self.apply_reaction(reaction);
     }
 
     fn handle_opened(&mut self, nvml: Arc<dyn Nvml>) {
@@ -246,13 +245,13 @@ impl Daemon {
     }
 
     fn handle_discovery(&mut self, inventory: Inventory, files: HostFiles) {
-        self.scanning = false;
         self.failures = 0;
         self.backoff = BACKOFF.0;
         // Only a successful discovery resets the backoff, not opening the driver.
         let driver_recovered = self.status.driver_error.take().is_some();
         self.outputs.metrics.count_rescan(true);
         self.status.scans += 1;
+        self.status.scanned_at = Some(Instant::now());
         self.scan_at.get_or_insert(Instant::now() + RESCAN_INTERVAL);
         let is_changed = driver_recovered || inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
@@ -270,15 +269,12 @@ impl Daemon {
         // After a reload of the driver, the same GPUs may be back and have recovered.
         self.publish();
         self.apply_reaction(reaction);
-        for report in std::mem::take(&mut self.early_events) {
-            self.handle_watch_report(report);
-        }
+        self.monitor.compare(&self.inventory);
     }
 
     /// Handles a failed discovery. Resources stay advertised until several discoveries failed. The driver is then
     /// considered unloaded, and all handles are closed, because open handles prevent its replacement.
     fn handle_discovery_failure(&mut self, error: &NvmlError) {
-        self.scanning = false;
         self.failures += 1;
         self.outputs.metrics.count_rescan(false);
         self.outputs.metrics.count_nvml_error(error.kind);
@@ -297,10 +293,7 @@ impl Daemon {
         self.status.driver_error = Some(error.to_string());
         self.publish_status();
         self.publish();
-        if self.watcher.take().is_some() {
-            // Events from now on are missed; GPUs are queried when monitoring resumes.
-            self.handle_watch_report(WatchReport::Failed(error.clone()));
-        }
+        self.stop_monitoring(error);
     }
 
     fn apply_config(&mut self, config: NodeConfig) {
@@ -342,30 +335,6 @@ impl Daemon {
         }
         if self.status.handle_plugin_event(event) {
             self.publish_status();
-        }
-    }
-
-    /// Applies a change of device health.
-    fn apply_reaction(&mut self, reaction: Reaction) {
-        self.outputs
-            .metrics
-            .record_reaction(&reaction, self.health.monitoring());
-        for (uuid, cause) in &reaction.became_unhealthy {
-            error!("{uuid} is unhealthy: {cause}");
-        }
-        for uuid in &reaction.recovered {
-            info!("{uuid} recovered");
-        }
-        if reaction.rescan {
-            let soon = Instant::now() + RESCAN_DELAY;
-            self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
-        }
-        if reaction.changed {
-            self.publish();
-        }
-        if !reaction.became_unhealthy.is_empty() || !reaction.recovered.is_empty() {
-            // The receiver may be gone.
-            let _ = self.outputs.changes.send(reaction);
         }
     }
 
@@ -420,30 +389,27 @@ impl Daemon {
 
     fn run_due_tasks(&mut self) {
         let now = Instant::now();
+        self.abandon_overdue_calls();
         if self.open_at.is_some_and(|at| at <= now) {
             self.open_at = None;
-            self.loader.open(&self.events);
+            self.start_opening();
         }
-        if self.scan_at.is_some_and(|at| at <= now) && !self.scanning {
+        if self.scan_at.is_some_and(|at| at <= now) && !self.jobs.is_scanning() {
             self.scan_at = None;
-            if let Some(nvml) = &self.nvml {
-                self.scanning = true;
-                let host_root = &self.config.driver.host_root;
-                self.loader
-                    .scan(nvml, Arc::clone(&self.inventory), host_root, &self.events);
+            if let Some(nvml) = self.nvml.clone() {
+                self.start_scan(&nvml);
             }
         }
-        for gpu in self.health.take_due_queries(self.elapsed_millis()) {
-            if let Some(nvml) = &self.nvml {
-                driver::probe(nvml, gpu, &self.events);
-                continue;
-            }
-            let unloaded = NvmlError {
-                kind: NvmlErrorKind::NoDriver,
-                message: "the driver is unloaded".to_owned(),
-            };
-            // This loop receives the event.
-            let _ = self.events.send(Event::Probed(gpu, Err(unloaded)));
+        if self.monitor.renew_at().is_some_and(|at| at <= now) {
+            self.watch_driver();
+        }
+        if self.poll_at <= now {
+            self.poll();
+        }
+        // Queries wait until the driver is loaded: meanwhile, all GPUs are unhealthy anyway.
+        if self.nvml.is_some() {
+            let due = self.health.take_due_queries(self.elapsed_millis());
+            self.start_queries(due);
         }
         if self.mps_at.is_some_and(|at| at <= now) {
             let ready = self.mps_ready;
@@ -456,29 +422,16 @@ impl Daemon {
 
     /// Returns when the next timer expires.
     fn next_due(&self) -> Option<Instant> {
-        let probe = self.health.next_probe();
+        let probe = self.health.next_probe().filter(|_| self.nvml.is_some());
         let probe = probe.map(|at| self.started_at + Duration::from_millis(at));
-        let scan = self.scan_at.filter(|_| !self.scanning);
-        [probe, scan, self.open_at, self.mps_at]
+        let scan = self.scan_at.filter(|_| !self.jobs.is_scanning());
+        let renewal = self.monitor.renew_at();
+        let timers = [probe, scan, renewal, self.open_at, self.mps_at];
+        timers
             .into_iter()
+            .chain([Some(self.poll_at), self.next_call_check()])
             .flatten()
             .min()
-    }
-
-    /// Restarts the driver monitoring, or stops it if the policy disables it.
-    fn watch_driver(&mut self) {
-        self.watcher = None;
-        let Some(nvml) = self
-            .nvml
-            .as_ref()
-            .filter(|_| self.health.policy().needs_monitoring())
-        else {
-            return;
-        };
-        match driver::watch(nvml, &self.events) {
-            Ok(watcher) => self.watcher = Some(watcher),
-            Err(error) => error!("GPUs are advertised without health monitoring: {error}"),
-        }
     }
 
     /// Checks whether the MPS control daemon is ready, if the configuration uses MPS.

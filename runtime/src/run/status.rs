@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use tokio::time::Instant;
+
 use crate::plugin::PluginEvent;
 
 /// The status of the daemon, for probes and metrics.
@@ -15,6 +17,12 @@ pub struct Status {
     pub registered: BTreeSet<String>,
     /// The number of successful GPU discoveries.
     pub scans: u64,
+    /// When the last successful GPU discovery finished.
+    pub scanned_at: Option<Instant>,
+    /// Why driver events are not monitored, although the configuration asks for it.
+    pub monitoring_error: Option<String>,
+    /// The driver calls that have not returned in time.
+    pub overdue_calls: Vec<String>,
     /// The number of failed GPU discoveries.
     pub failed_scans: u64,
     /// Differences from the configuration: GPU models, MIG devices.

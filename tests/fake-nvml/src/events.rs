@@ -1,4 +1,5 @@
-//! Calls about events. Each event of the state file is delivered once, to the first wait that is registered for it.
+//! Calls about events. Each event of the state file is delivered once to every set that is registered for it. A new set
+//! receives the events that no set has received.
 
 use std::collections::BTreeMap;
 use std::ffi::{c_uint, c_ulonglong};
@@ -19,17 +20,26 @@ use crate::answer::{answer, answer_device, write_out};
 use crate::handle::{DeviceHandle, event_set, event_set_from};
 use crate::state::{Gpu, State, current, number, store_change};
 
-/// The event types that each GPU of a set is registered for.
-type Sets = BTreeMap<usize, BTreeMap<u32, u64>>;
+/// An event set.
+struct EventSet {
+    /// The event types that each GPU is registered for.
+    registered: BTreeMap<u32, u64>,
+    /// The number of the last event that the set has received.
+    delivered: u64,
+}
 
-static SETS: Mutex<Sets> = Mutex::new(BTreeMap::new());
+static SETS: Mutex<BTreeMap<usize, EventSet>> = Mutex::new(BTreeMap::new());
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn nvmlEventSetCreate(set: *mut nvmlEventSet_t) -> nvmlReturn_t {
-    answer("nvmlEventSetCreate", |_| {
+    answer("nvmlEventSetCreate", |state| {
         let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
         let number = sets.last_key_value().map_or(1, |(last, _)| last + 1);
-        sets.insert(number, BTreeMap::new());
+        let new = EventSet {
+            registered: BTreeMap::new(),
+            delivered: state.number("delivered").unwrap_or(0),
+        };
+        sets.insert(number, new);
         // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(set, event_set(number)) }
     })
@@ -72,8 +82,8 @@ pub extern "C" fn nvmlDeviceRegisterEvents(
         }
         let number = event_set_from(set).ok_or(INVALID)?;
         let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
-        let registered = sets.get_mut(&number).ok_or(INVALID)?;
-        *registered.entry(gpu.index).or_default() |= types;
+        let set = sets.get_mut(&number).ok_or(INVALID)?;
+        *set.registered.entry(gpu.index).or_default() |= types;
         Ok(())
     })
 }
@@ -106,11 +116,13 @@ pub unsafe extern "C" fn nvmlEventSetWait_v2(
 /// Returns the next event for this set, or the error that the state file sets for a wait.
 fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
     let mut sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
-    let registered = sets.get_mut(&set).ok_or(INVALID)?;
-    let delivered = state.number("delivered").unwrap_or(0);
-    for (number, text) in state.events().split_off(&(delivered + 1)) {
-        store_change("delivered", &number.to_string());
-        if let Some(event) = parse_event(text, registered)? {
+    let set = sets.get_mut(&set).ok_or(INVALID)?;
+    for (number, text) in state.events().split_off(&(set.delivered + 1)) {
+        set.delivered = number;
+        if state.number("delivered").unwrap_or(0) < number {
+            store_change("delivered", &number.to_string());
+        }
+        if let Some(event) = parse_event(text, &set.registered)? {
             return Ok(Some(event));
         }
     }

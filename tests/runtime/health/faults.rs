@@ -124,6 +124,7 @@ fn failed_event_wait_affects_no_gpu() {
     };
     assert_eq!(*node.health.monitoring(), expected);
     node.apply(&HealthEvent::Watch(WatchReport::Started {
+        watched: Vec::new(),
         unwatched: Vec::new(),
     }));
     let all: Vec<u32> = (0..8).collect();
@@ -141,6 +142,7 @@ fn unmonitored_gpus_stay_advertised() {
     let mut node = Node::new(inventory(8, false));
     let error = nvml_error(NvmlErrorKind::NotSupported, "nvmlDeviceRegisterEvents");
     let reaction = node.apply(&HealthEvent::Watch(WatchReport::Started {
+        watched: Vec::new(),
         unwatched: vec![(6, error)],
     }));
     assert!(reaction.changed && node.unhealthy().is_empty());

@@ -57,7 +57,7 @@ proptest! {
                 }
                 Step::Watch(up) => {
                     let report = if up {
-                        WatchReport::Started { unwatched: Vec::new() }
+                        WatchReport::Started { watched: Vec::new(), unwatched: Vec::new() }
                     } else {
                         WatchReport::Failed(lost_gpu_error())
                     };

@@ -59,7 +59,7 @@ async fn formats_have_the_same_values() {
     plugin.count_registration("nvidia.com/gpu");
     plugin.record_allocation("nvidia.com/gpu", Duration::from_micros(70));
     plugin.record_refusal("nvidia.com/gpu", "unhealthy", Duration::from_micros(20));
-    plugin.record_health_event(&machine, &xid(3, 79));
+    plugin.record_health_event(&machine, &xid(3, 79), 1);
     plugin.set_config_hash("0123abcd");
     // The first scrape sets the metrics about scrapes.
     test.read().await;
@@ -167,7 +167,8 @@ async fn last_xid_is_kept() {
     let no_error = [("gpu", "3"), ("err_code", "0"), ("err_msg", "No Error")];
     assert_eq!(healthy.values_with_labels(name, &no_error), [0.0]);
     for number in [48, 79, 79] {
-        test.plugin.record_health_event(&machine, &xid(3, number));
+        test.plugin
+            .record_health_event(&machine, &xid(3, number), 1);
     }
     for _ in 0..2 {
         let page = test.read().await;
@@ -357,10 +358,11 @@ async fn daemon_counters_are_exported() {
     plugin.set_config_hash("aaaa");
     plugin.set_config_hash("bbbb");
     plugin.count_rejected_config();
-    plugin.record_health_event(&machine, &event(0, NvmlEventKind::SingleBitEcc));
+    plugin.record_health_event(&machine, &event(0, NvmlEventKind::SingleBitEcc), 1);
     plugin.record_health_event(
         &machine,
         &HealthEvent::Watch(WatchReport::Failed(lost_gpu_error())),
+        1,
     );
     let reaction = Reaction {
         became_unhealthy: vec![(uuid(1), "Xid 79".into())],

@@ -96,6 +96,30 @@ impl Control {
         Ok(())
     }
 
+    /// Removes the GPU. The GPUs after it get new indexes, as after a reload of the driver.
+    pub fn remove_gpu(&self, gpu: u32) {
+        self.shared.lock_state().machine.remove(gpu);
+    }
+
+    /// Inserts a GPU at this index, of the model of the first GPU. The GPUs after it get new indexes. `seed`
+    /// determines its UUID.
+    pub fn insert_gpu(&self, index: u32, seed: &str) {
+        self.shared.lock_state().machine.insert(index, seed);
+    }
+
+    /// Makes calls of this function hang until [`Control::release`]: `driver`, `gpu_count`, `gpu`, `link`, `condition`,
+    /// `sample`, `watch`, `wait`. Without a GPU, calls about every GPU hang.
+    pub fn hang(&self, function: &str, gpu: Option<u32>) {
+        let call = (function.to_owned(), gpu);
+        self.shared.lock_state().hanging.insert(call);
+    }
+
+    /// Lets all calls return.
+    pub fn release(&self) {
+        self.shared.lock_state().hanging.clear();
+        self.shared.released.notify_all();
+    }
+
     /// Excludes the GPU from new subscriptions, or includes it again.
     pub fn refuse_watch(&self, gpu: u32, kind: Option<NvmlErrorKind>) {
         self.update_gpu(gpu, |fake_gpu| {
@@ -113,12 +137,19 @@ impl Control {
         self.enqueue(|_| Some(Err(nvml_error(kind, "event wait"))));
     }
 
-    /// Sends an event. Subscriptions that exclude the GPU do not receive it.
+    /// Sends an event. Subscriptions that exclude the GPU do not receive it; the others refer to the GPU by its index at
+    /// the time of the subscription.
     pub fn send(&self, gpu: Option<u32>, kind: NvmlEventKind) {
-        self.enqueue(|unwatched| {
-            let is_unwatched =
-                gpu.is_some_and(|gpu| unwatched.iter().any(|(other, _)| *other == gpu));
-            (!is_unwatched).then_some(Ok(NvmlEvent { gpu, kind }))
+        let uuid = {
+            let world = self.shared.lock_state();
+            gpu.and_then(|gpu| world.machine.uuid(gpu).map(str::to_owned))
+        };
+        self.enqueue(|watched| {
+            let gpu = match &uuid {
+                None => None,
+                Some(uuid) => Some(watched.iter().find(|(_, watched)| watched == uuid)?.0),
+            };
+            Some(Ok(NvmlEvent { gpu, kind }))
         });
     }
 
@@ -157,11 +188,11 @@ impl Control {
     /// Adds an event to the queue of each subscription.
     fn enqueue(
         &self,
-        event_for: impl Fn(&[(u32, NvmlError)]) -> Option<Result<NvmlEvent, NvmlError>>,
+        event_for: impl Fn(&[(u32, String)]) -> Option<Result<NvmlEvent, NvmlError>>,
     ) {
         let FakeState { queues, .. } = &mut *self.shared.lock_state();
         for queue in queues.values_mut() {
-            if let Some(event) = event_for(&queue.unwatched) {
+            if let Some(event) = event_for(&queue.watched) {
                 queue.pending.push_back(event);
             }
         }

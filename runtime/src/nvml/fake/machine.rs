@@ -13,6 +13,9 @@ use crate::nvml::{
 /// The PCI buses of the GPUs of an HGX board, as on many machines with H100s.
 const BUSES: [u32; 8] = [0x19, 0x3B, 0x4C, 0x5D, 0x9B, 0xBB, 0xCB, 0xDB];
 
+/// The UUIDs of monitored GPUs, by index.
+type WatchedGpus = Vec<(u32, String)>;
+
 /// A machine.
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -95,15 +98,49 @@ impl Machine {
         }
     }
 
-    /// Returns the GPUs that do not support subscriptions.
-    pub(super) fn unwatched(&self) -> Vec<(u32, NvmlError)> {
-        self.gpus
-            .iter()
-            .filter_map(|fake_gpu| {
-                let error = fake_gpu.error.as_ref().or(fake_gpu.watch_error.as_ref())?;
-                Some((fake_gpu.info.index, error.clone()))
-            })
-            .collect()
+    /// Removes the GPU with this index. The GPUs after it get new indexes.
+    pub(super) fn remove(&mut self, index: u32) {
+        self.gpus.retain(|fake_gpu| fake_gpu.info.index != index);
+        self.number_gpus();
+    }
+
+    /// Inserts a GPU of the same model as the first one at this index. The GPUs after it get new indexes.
+    pub(super) fn insert(&mut self, index: u32, seed: &str) {
+        let Some(model) = self.gpus.first().map(|fake_gpu| fake_gpu.model) else {
+            return;
+        };
+        let fake_gpu = FakeGpu::new(model, index, &format!("{} {seed}", self.name), None);
+        let slot = usize::try_from(index)
+            .unwrap_or(usize::MAX)
+            .min(self.gpus.len());
+        self.gpus.insert(slot, fake_gpu);
+        self.number_gpus();
+    }
+
+    fn number_gpus(&mut self) {
+        for (index, fake_gpu) in (0..).zip(&mut self.gpus) {
+            fake_gpu.info.index = index;
+        }
+    }
+
+    /// Subscribes to the events of all GPUs. Returns the UUIDs of the monitored ones and the errors of the others, by
+    /// index.
+    pub(super) fn subscribe(&self) -> (WatchedGpus, Vec<(u32, NvmlError)>) {
+        let (mut watched, mut unwatched) = (Vec::new(), Vec::new());
+        for fake_gpu in &self.gpus {
+            let index = fake_gpu.info.index;
+            match fake_gpu.error.as_ref().or(fake_gpu.watch_error.as_ref()) {
+                Some(error) => unwatched.push((index, error.clone())),
+                None => watched.push((index, fake_gpu.info.uuid.clone())),
+            }
+        }
+        (watched, unwatched)
+    }
+
+    /// Returns the UUID of the GPU with this index.
+    pub(super) fn uuid(&self, index: u32) -> Option<&str> {
+        let index = usize::try_from(index).ok()?;
+        Some(&self.gpus.get(index)?.info.uuid)
     }
 }
 

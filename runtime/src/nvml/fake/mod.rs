@@ -11,7 +11,7 @@ mod mig_devices;
 mod roots;
 mod samples;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -35,6 +35,8 @@ struct Shared {
     world: Mutex<FakeState>,
     /// Notified when an event is added to a queue.
     event_ready: Condvar,
+    /// Notified when calls that hang return.
+    released: Condvar,
 }
 
 /// The machine and its faults.
@@ -47,6 +49,8 @@ struct FakeState {
     watch_error: Option<NvmlError>,
     /// Duration of each call.
     latency: Duration,
+    /// The calls that do not return, by function name and GPU. Without a GPU, calls about every GPU.
+    hanging: BTreeSet<(String, Option<u32>)>,
     /// Number of calls, by function name.
     calls: BTreeMap<&'static str, u64>,
     /// The queues of open subscriptions.
@@ -57,7 +61,8 @@ struct FakeState {
 /// The queue of one subscription.
 #[derive(Debug)]
 struct Queue {
-    unwatched: Vec<(u32, NvmlError)>,
+    /// The monitored GPUs, by index at the time of the subscription, and their UUIDs.
+    watched: Vec<(u32, String)>,
     pending: VecDeque<Result<NvmlEvent, NvmlError>>,
 }
 
@@ -77,6 +82,7 @@ impl Fake {
             error: None,
             watch_error: None,
             latency: Duration::ZERO,
+            hanging: BTreeSet::new(),
             calls: BTreeMap::new(),
             queues: BTreeMap::new(),
             next_queue: 0,
@@ -84,6 +90,7 @@ impl Fake {
         let shared = Shared {
             world: Mutex::new(world),
             event_ready: Condvar::new(),
+            released: Condvar::new(),
         };
         Ok(Self {
             shared: Arc::new(shared),
@@ -99,6 +106,7 @@ impl Fake {
     fn respond<T>(
         &self,
         question: &'static str,
+        gpu: Option<u32>,
         respond: impl FnOnce(&mut Machine) -> Result<T, NvmlError>,
     ) -> Result<T, NvmlError> {
         let latency = {
@@ -109,7 +117,7 @@ impl Fake {
         if !latency.is_zero() {
             std::thread::sleep(latency);
         }
-        let mut world = self.shared.lock_state();
+        let mut world = self.shared.wait_until_released(question, gpu);
         match &world.error {
             Some(error) => Err(error.clone()),
             None => respond(&mut world.machine),
@@ -122,19 +130,30 @@ impl Shared {
     fn lock_state(&self) -> MutexGuard<'_, FakeState> {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
+
+    /// Locks the state once calls of this function about this GPU do not hang.
+    fn wait_until_released(&self, question: &str, gpu: Option<u32>) -> MutexGuard<'_, FakeState> {
+        let hangs = |world: &mut FakeState| {
+            let mut hanging = world.hanging.iter();
+            hanging
+                .any(|(function, about)| function == question && (about.is_none() || *about == gpu))
+        };
+        let waited = self.released.wait_while(self.lock_state(), hangs);
+        waited.unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Nvml for Fake {
     fn driver(&self) -> Result<DriverInfo, NvmlError> {
-        self.respond("driver", |machine| Ok(machine.driver.clone()))
+        self.respond("driver", None, |machine| Ok(machine.driver.clone()))
     }
 
     fn gpu_count(&self) -> Result<u32, NvmlError> {
-        self.respond("gpu_count", |machine| Ok(machine.count()))
+        self.respond("gpu_count", None, |machine| Ok(machine.count()))
     }
 
     fn gpu(&self, index: u32) -> Result<GpuInfo, NvmlError> {
-        self.respond("gpu", |machine| {
+        self.respond("gpu", Some(index), |machine| {
             machine
                 .responding_gpu_mut(index)
                 .map(|fake_gpu| fake_gpu.info.clone())
@@ -142,7 +161,7 @@ impl Nvml for Fake {
     }
 
     fn link(&self, one: u32, other: u32) -> Result<Link, NvmlError> {
-        self.respond("link", |machine| {
+        self.respond("link", Some(one), |machine| {
             machine.responding_gpu_mut(one)?;
             machine.responding_gpu_mut(other)?;
             Ok(machine.link(one, other))
@@ -150,7 +169,7 @@ impl Nvml for Fake {
     }
 
     fn condition(&self, index: u32) -> Result<Condition, NvmlError> {
-        self.respond("condition", |machine| {
+        self.respond("condition", Some(index), |machine| {
             machine
                 .responding_gpu_mut(index)
                 .map(|fake_gpu| fake_gpu.condition)
@@ -158,22 +177,22 @@ impl Nvml for Fake {
     }
 
     fn sample(&self, index: u32) -> Result<Sample, NvmlError> {
-        self.respond("sample", |machine| {
+        self.respond("sample", Some(index), |machine| {
             machine.responding_gpu_mut(index).map(FakeGpu::next_sample)
         })
     }
 
     fn watch(&self) -> Result<Box<dyn Watch>, NvmlError> {
-        self.respond("watch", |_| Ok(()))?;
+        self.respond("watch", None, |_| Ok(()))?;
         let mut world = self.shared.lock_state();
         if let Some(error) = &world.watch_error {
             return Err(error.clone());
         }
-        let unwatched = world.machine.unwatched();
+        let (watched, unwatched) = world.machine.subscribe();
         let id = world.next_queue;
         world.next_queue += 1;
         let queue = Queue {
-            unwatched: unwatched.clone(),
+            watched: watched.clone(),
             pending: VecDeque::new(),
         };
         world.queues.insert(id, queue);
@@ -181,6 +200,7 @@ impl Nvml for Fake {
         Ok(Box::new(FakeWatch {
             shared: Arc::clone(&self.shared),
             id,
+            watched,
             unwatched,
         }))
     }
@@ -190,17 +210,22 @@ impl Nvml for Fake {
 struct FakeWatch {
     shared: Arc<Shared>,
     id: u64,
+    watched: Vec<(u32, String)>,
     unwatched: Vec<(u32, NvmlError)>,
 }
 
 impl Watch for FakeWatch {
+    fn watched(&self) -> &[(u32, String)] {
+        &self.watched
+    }
+
     fn unwatched(&self) -> &[(u32, NvmlError)] {
         &self.unwatched
     }
 
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
         let start = Instant::now();
-        let mut world = self.shared.lock_state();
+        let mut world = self.shared.wait_until_released("wait", None);
         loop {
             let queue = world.queues.get_mut(&self.id);
             if let Some(next) = queue.and_then(|queue| queue.pending.pop_front()) {
@@ -234,6 +259,7 @@ fn nvml_error(kind: NvmlErrorKind, about: &str) -> NvmlError {
         NvmlErrorKind::NotSupported => "Not Supported",
         NvmlErrorKind::NoPermission => "Insufficient Permissions",
         NvmlErrorKind::InUse => "In use by another client",
+        NvmlErrorKind::TimedOut => "Timeout",
         NvmlErrorKind::Other => "Unknown Error",
     };
     NvmlError {

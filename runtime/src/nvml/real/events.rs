@@ -26,6 +26,7 @@ pub(super) struct Subscription {
     set: EventSet,
     /// The GPUs' indexes by the handle in an event, so that no GPU must be queried, which may be gone.
     gpus: BTreeMap<usize, u32>,
+    watched: Vec<(u32, String)>,
     unwatched: Vec<(u32, NvmlError)>,
 }
 
@@ -36,19 +37,25 @@ impl Subscription {
         let mut subscription = Self {
             set: EventSet::new(Arc::clone(nvml)).map_err(refused)?,
             gpus: BTreeMap::new(),
+            watched: Vec::new(),
             unwatched: Vec::new(),
         };
         for index in 0..count {
-            if let Err(nvml_error) = subscription.register(nvml, index) {
-                let error = call_error(&format!("watching GPU {index}"), &nvml_error);
-                subscription.unwatched.push((index, error));
+            match subscription.register(nvml, index) {
+                Ok(uuid) => subscription.watched.push((index, uuid)),
+                Err(nvml_error) => {
+                    let error = call_error(&format!("watching GPU {index}"), &nvml_error);
+                    subscription.unwatched.push((index, error));
+                }
             }
         }
         Ok(subscription)
     }
 
-    fn register(&mut self, nvml: &Nvml, index: u32) -> Result<(), WrapperError> {
+    /// Registers the GPU with this index. Returns its UUID: the index can refer to another GPU later.
+    fn register(&mut self, nvml: &Nvml, index: u32) -> Result<String, WrapperError> {
         let device = nvml.device_by_index(index)?;
+        let uuid = device.uuid()?;
         // Recorded before the registration: events of other GPUs may refer to it.
         self.gpus.insert(raw::identity(&device), index);
         let types = EventSet::supported_events(&device)? & EVENT_TYPES;
@@ -56,7 +63,8 @@ impl Subscription {
         if types & u64::from(XID) == 0 {
             return Err(WrapperError::NotSupported);
         }
-        self.set.register(&device, types)
+        self.set.register(&device, types)?;
+        Ok(uuid)
     }
 
     /// Converts an event; `None` for a type that was not subscribed to.
@@ -81,6 +89,10 @@ impl Subscription {
 }
 
 impl Watch for Subscription {
+    fn watched(&self) -> &[(u32, String)] {
+        &self.watched
+    }
+
     fn unwatched(&self) -> &[(u32, NvmlError)] {
         &self.unwatched
     }

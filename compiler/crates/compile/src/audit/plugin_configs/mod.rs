@@ -249,7 +249,9 @@ impl Location {
             let help = if written.is_written() {
                 format!("add `{name}`, or remove this value")
             } else {
-                format!("remove `{PLUGIN_CONFIG_LABEL}: {name}`: gpuc writes the configuration of the pool")
+                format!(
+                    "remove `{PLUGIN_CONFIG_LABEL}: {name}`: gpuc writes the configuration of the pool"
+                )
             };
             return by_name(name).map(Some).ok_or_else(|| Finding {
                 span: written,

@@ -1,0 +1,170 @@
+//! Reactions to the health of GPUs and to the monitoring of driver events.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tracing::{error, info, warn};
+
+use super::monitor::MonitorReport;
+use super::{Daemon, RESCAN_DELAY};
+use crate::device::Gpu;
+use crate::health::xid::{self, Effect};
+use crate::health::{HealthEvent, Monitoring, Reaction, WatchReport};
+use crate::nvml::reports::CountedReport;
+use crate::nvml::{NvmlError, NvmlEvent, NvmlEventKind};
+
+/// Interval of the health queries of GPUs without faults: a GPU that is lost without an event is noticed within it.
+pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Minimum interval between log lines about the same ignored Xid of a GPU.
+const XID_LOG_INTERVAL: Duration = Duration::from_mins(1);
+
+/// Maximum number of different ignored Xids whose log times are kept.
+const MAX_LOGGED_XIDS: usize = 256;
+
+/// The ignored Xids in the log, by GPU and number, and the time.
+pub(super) type LoggedXids = BTreeMap<(String, u64), Instant>;
+
+impl Daemon {
+    /// Handles a report of the monitoring. An event refers to the GPU by its UUID: its index may have changed since the
+    /// subscription.
+    pub(super) fn handle_monitor_report(&mut self, report: MonitorReport) {
+        let MonitorReport { counted, uuid } = report;
+        let CountedReport { mut report, count } = counted;
+        if let WatchReport::Event(event) = &mut report {
+            let mut gpus = self.inventory.gpus.iter();
+            let gpu = gpus.find(|gpu| gpu.info().map(|info| &info.uuid) == uuid.as_ref());
+            let is_known = uuid.is_none() || gpu.is_some();
+            event.gpu = gpu.filter(|_| uuid.is_some()).map(Gpu::index);
+            if !is_known {
+                self.rescan_soon();
+            }
+            let event = *event;
+            self.log_ignored_xid(&event, count);
+        }
+        self.apply_report(report, count);
+    }
+
+    /// Applies a report of the monitoring that occurred `count` times.
+    pub(super) fn apply_report(&mut self, report: WatchReport, count: u64) {
+        match &report {
+            WatchReport::Failed(error) => {
+                warn!("GPUs are advertised without health monitoring: {error}");
+            }
+            WatchReport::Dropped => warn!("{count} driver events were dropped: querying all GPUs"),
+            WatchReport::Started { .. } | WatchReport::Event(_) => {}
+        }
+        let event = HealthEvent::Watch(report);
+        self.outputs
+            .metrics
+            .record_health_event(&self.inventory, &event, count);
+        let reaction = self
+            .health
+            .apply(&self.inventory, &event, self.elapsed_millis());
+        self.apply_reaction(reaction);
+        if let HealthEvent::Watch(WatchReport::Started { .. }) = event {
+            self.monitor.compare(&self.inventory);
+        }
+        self.update_monitoring_status();
+    }
+
+    /// Logs an Xid that does not affect the health of its GPU.
+    fn log_ignored_xid(&mut self, event: &NvmlEvent, count: u64) {
+        let NvmlEventKind::Xid { xid, .. } = event.kind else {
+            return;
+        };
+        if self.health.policy().effect(xid) != Effect::Application {
+            return;
+        }
+        let gpu = event.gpu.and_then(|index| self.inventory.gpu(index));
+        let gpu = gpu.map_or_else(|| "an unknown GPU".to_owned(), Gpu::id);
+        let now = Instant::now();
+        self.logged_xids
+            .retain(|_, at| now.duration_since(*at) < XID_LOG_INTERVAL);
+        let is_full = self.logged_xids.len() >= MAX_LOGGED_XIDS;
+        let key = (gpu, xid);
+        if !is_full && !self.logged_xids.contains_key(&key) {
+            let what = xid::describe(xid);
+            info!(count, "{}: {what}; the GPU stays healthy", key.0);
+            self.logged_xids.insert(key, now);
+        }
+    }
+
+    /// Applies a change of device health.
+    pub(super) fn apply_reaction(&mut self, reaction: Reaction) {
+        self.outputs
+            .metrics
+            .record_reaction(&reaction, self.health.monitoring());
+        for (uuid, cause) in &reaction.became_unhealthy {
+            error!("{uuid} is unhealthy: {cause}");
+        }
+        for uuid in &reaction.recovered {
+            info!("{uuid} recovered");
+        }
+        if reaction.rescan {
+            self.rescan_soon();
+        }
+        if reaction.changed {
+            self.publish();
+        }
+        if !reaction.became_unhealthy.is_empty() || !reaction.recovered.is_empty() {
+            // The receiver may be gone.
+            let _ = self.outputs.changes.send(reaction);
+        }
+    }
+
+    fn rescan_soon(&mut self) {
+        let soon = Instant::now() + RESCAN_DELAY;
+        self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
+    }
+
+    /// Restarts the driver monitoring, or stops it if the policy disables it.
+    pub(super) fn watch_driver(&mut self) {
+        let Some(nvml) = self
+            .nvml
+            .as_ref()
+            .filter(|_| self.health.policy().needs_monitoring())
+        else {
+            self.monitor.stop();
+            return;
+        };
+        if let Err(error) = self.monitor.start(nvml) {
+            error!("GPUs are advertised without health monitoring: {error}");
+        }
+    }
+
+    /// Queries the GPUs without faults, and checks the watcher.
+    pub(super) fn poll(&mut self) {
+        self.poll_at = Instant::now() + POLL_INTERVAL;
+        let now = self.elapsed_millis();
+        if self.nvml.is_some() {
+            self.health.query_healthy(&self.inventory, now);
+        }
+        if let Some(error) = self
+            .monitor
+            .abandon_hung_watcher(self.loader.call_timeout())
+        {
+            self.apply_report(WatchReport::Failed(error), 1);
+        }
+    }
+
+    /// Ends the monitoring because the driver is unloaded.
+    pub(super) fn stop_monitoring(&mut self, error: &NvmlError) {
+        if self.monitor.stop() {
+            // Events from now on are missed; GPUs are queried when monitoring resumes.
+            self.apply_report(WatchReport::Failed(error.clone()), 1);
+        }
+    }
+
+    fn update_monitoring_status(&mut self) {
+        let error = match self.health.monitoring() {
+            Monitoring::Down { error, .. } => Some(error.clone()),
+            Monitoring::Off | Monitoring::Up { .. } => None,
+        };
+        if self.status.monitoring_error != error {
+            self.status.monitoring_error = error;
+            self.publish_status();
+        }
+    }
+}
