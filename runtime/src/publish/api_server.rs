@@ -1,10 +1,14 @@
 //! A fake Kubernetes API server with the features that the daemon uses: one Node and its events, server-side apply with
-//! field managers, and merge patches with optimistic locking.
+//! field managers, and merge patches with optimistic locking. It can have faults.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
+use hyper::body::{Body as HttpBody, Bytes, Frame};
 use kube::Client;
 use kube::client::Body;
 use serde_json::{Value, json};
@@ -12,6 +16,23 @@ use tonic::codegen::http::{Method, Request, Response};
 
 /// The node's name.
 pub(crate) const NODE: &str = "node-1";
+
+/// A fault of the server.
+#[derive(Clone, Debug)]
+pub(crate) enum Fault {
+    /// The request is accepted and never answered.
+    Hang,
+    /// The response starts, and its body never ends.
+    HangInBody,
+    /// The response comes after this time.
+    Late(Duration),
+    /// The response is not JSON.
+    Garbage,
+    /// The response ends in the middle.
+    Truncated,
+    /// The response has this status code and reason.
+    Refused(u16, &'static str),
+}
 
 /// The state of the server.
 #[derive(Debug, Default)]
@@ -26,6 +47,9 @@ pub(crate) struct ServerState {
     pub(crate) version: u64,
     /// Number of patches that fail with a conflict.
     pub(crate) conflicts: usize,
+    /// Faults by the beginning of the method and the path: `POST`, `PATCH /api/v1/nodes/node-1/status`. The longest
+    /// match counts.
+    pub(crate) faults: BTreeMap<&'static str, Fault>,
     /// Every request: method and path.
     pub(crate) requests: Vec<String>,
 }
@@ -42,25 +66,85 @@ pub(crate) fn start_server(known: ServerState) -> (Client, Arc<Mutex<ServerState
             let sent: Value = serde_json::from_slice(&bytes).unwrap_or(Value::Null);
             let kind = head.headers.get("content-type");
             let kind = kind.map_or("", |kind| kind.to_str().unwrap()).to_owned();
-            let mut known = known.lock().unwrap();
-            known
-                .requests
-                .push(format!("{} {}", head.method, head.uri.path()));
-            let (code, answer) = known.respond(&head.method, head.uri.path(), &kind, &sent);
+            let request = format!("{} {}", head.method, head.uri.path());
+            let fault = {
+                let mut known = known.lock().unwrap();
+                known.requests.push(request.clone());
+                known.fault(&request)
+            };
+            match fault {
+                Some(Fault::Hang) => std::future::pending().await,
+                Some(Fault::Late(delay)) => tokio::time::sleep(delay).await,
+                _ => {}
+            }
+            let respond = || {
+                let mut known = known.lock().unwrap();
+                known.respond(&head.method, head.uri.path(), &kind, &sent)
+            };
+            let (code, answer) = match fault {
+                Some(Fault::Refused(code, reason)) => refuse(code, reason),
+                _ => respond(),
+            };
+            let answer = answer.to_string().into_bytes();
+            let is_endless = matches!(fault, Some(Fault::HangInBody));
+            let sent = match fault {
+                Some(Fault::Garbage) => b"<html>502</html>".to_vec(),
+                Some(Fault::Truncated) => answer[..answer.len() / 2].to_vec(),
+                _ => answer,
+            };
+            let body = ResponseBody {
+                sent: Some(sent.into()),
+                is_endless,
+            };
             let response = Response::builder()
                 .status(code)
                 .header("content-type", "application/json");
-            Ok::<_, Infallible>(
-                response
-                    .body(Body::from(answer.to_string().into_bytes()))
-                    .unwrap(),
-            )
+            Ok::<_, Infallible>(response.body(body).unwrap())
         }
     });
     (Client::new(service, "default"), known)
 }
 
+/// The body of a response, which may never end.
+struct ResponseBody {
+    sent: Option<Bytes>,
+    is_endless: bool,
+}
+
+impl HttpBody for ResponseBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        match self.sent.take() {
+            Some(sent) => Poll::Ready(Some(Ok(Frame::data(sent)))),
+            None if self.is_endless => Poll::Pending,
+            None => Poll::Ready(None),
+        }
+    }
+}
+
+fn refuse(code: u16, reason: &str) -> (u16, Value) {
+    let status = json!({
+        "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
+        "message": reason, "reason": reason, "code": code,
+    });
+    (code, status)
+}
+
 impl ServerState {
+    fn fault(&self, request: &str) -> Option<Fault> {
+        let matching = self
+            .faults
+            .iter()
+            .filter(|(prefix, _)| request.starts_with(**prefix));
+        let longest = matching.max_by_key(|(prefix, _)| prefix.len());
+        longest.map(|(_, fault)| fault.clone())
+    }
+
     fn node_object(&self) -> Value {
         json!({
             "apiVersion": "v1", "kind": "Node",
@@ -73,13 +157,6 @@ impl ServerState {
     fn respond(&mut self, method: &Method, path: &str, kind: &str, sent: &Value) -> (u16, Value) {
         let node = format!("/api/v1/nodes/{NODE}");
         let status = format!("{node}/status");
-        let refuse = |code: u16, reason: &str| {
-            let status = json!({
-                "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure",
-                "message": reason, "reason": reason, "code": code,
-            });
-            (code, status)
-        };
         match (method.as_str(), kind) {
             ("GET", _) if path == node || path == status => (200, self.node_object()),
             ("POST", _) if path == "/api/v1/namespaces/default/events" => {

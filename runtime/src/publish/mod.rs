@@ -5,8 +5,10 @@ mod feature_file;
 mod node;
 mod node_publisher;
 
-pub use node::{CONDITION, HealthReport, NodeClient};
-pub use node_publisher::{PublisherInputs, run_node_publisher};
+pub use node::{CONDITION, HealthReport, NodeClient, NodeError, REQUEST_TIMEOUT};
+pub use node_publisher::{MAX_QUEUED_CHANGES, PublisherInputs, run_node_publisher};
 
 #[cfg(test)]
 mod api_server;
+#[cfg(test)]
+mod faults;

@@ -1,6 +1,10 @@
 //! The Node object: labels, a condition, events, and the removal of the startup taint.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt;
+use std::future::Future;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Event, Node, NodeCondition, Taint};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -8,6 +12,7 @@ use k8s_openapi::jiff::Timestamp;
 use kube::api::{Patch, PatchParams, PostParams};
 use kube::{Api, Client, ResourceExt};
 use serde_json::json;
+use tokio::time::timeout;
 
 /// The field manager of server-side apply.
 const MANAGER: &str = "gpuc-runtime";
@@ -21,10 +26,60 @@ const EVENTS_NAMESPACE: &str = "default";
 /// Maximum number of attempts to remove a taint while other clients change the Node.
 const MAX_ATTEMPTS: usize = 5;
 
+/// Timeout of one request to the API server, from the connection to the end of the response. The API server itself
+/// ends a request after a minute (`--request-timeout`); a server that is alive answers these small ones in milliseconds.
+pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Timeout of a connection to the API server; shorter than [`REQUEST_TIMEOUT`], so that the error names the cause.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Why a request to the API server failed.
+#[derive(Debug)]
+pub enum NodeError {
+    /// The API server cannot be reached, or it returned an error or an invalid response.
+    Failed(Box<kube::Error>),
+    /// The response was not complete in time.
+    TimedOut(Duration),
+}
+
+impl fmt::Display for NodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TimedOut(limit) => write!(f, "the API server does not respond within {limit:?}"),
+            Self::Failed(error) => {
+                write!(f, "{error}")?;
+                // The message of the client is `client error (Connect)`; the sources have the details.
+                let mut source = error.source();
+                while let Some(cause) = source {
+                    write!(f, ": {cause}")?;
+                    source = cause.source();
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Error for NodeError {}
+
+impl NodeError {
+    /// Whether another client changed the object meanwhile.
+    fn is_conflict(&self) -> bool {
+        matches!(self, Self::Failed(error) if matches!(&**error, kube::Error::Api(status) if status.code == 409))
+    }
+}
+
+impl From<kube::Error> for NodeError {
+    fn from(error: kube::Error) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
 /// The client for the daemon's own Node.
 #[derive(Clone)]
 pub struct NodeClient {
     name: String,
+    timeout: Duration,
     nodes: Api<Node>,
     events: Api<Event>,
 }
@@ -45,34 +100,71 @@ impl NodeClient {
     pub fn new(client: &Client, name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            timeout: REQUEST_TIMEOUT,
             nodes: Api::all(client.clone()),
             events: Api::namespaced(client.clone(), EVENTS_NAMESPACE),
         }
     }
 
+    /// Connects to the API server with the credentials and the address of the pod.
+    ///
+    /// # Errors
+    ///
+    /// The process does not run in a pod, or the credentials cannot be read.
+    pub fn in_cluster(name: &str) -> Result<Self, String> {
+        let config = kube::Config::incluster().map_err(|error| error.to_string())?;
+        Self::connect(config, name).map_err(|error| error.to_string())
+    }
+
+    /// Connects to an API server. The caller retries failed requests; the client alone would retry 15 times.
+    pub(super) fn connect(mut config: kube::Config, name: &str) -> kube::Result<Self> {
+        config.connect_timeout = Some(CONNECT_TIMEOUT);
+        config.write_timeout = Some(REQUEST_TIMEOUT);
+        config.default_retry = false;
+        Ok(Self::new(&Client::try_from(config)?, name))
+    }
+
+    /// Sets another timeout than [`REQUEST_TIMEOUT`].
+    #[cfg(test)]
+    pub(super) fn with_timeout(self, timeout: Duration) -> Self {
+        Self { timeout, ..self }
+    }
+
+    /// Waits for a response, at most for the timeout. An abandoned request closes its connection (HTTP/1.1), so that the
+    /// next one opens another.
+    async fn limit<T>(
+        &self,
+        response: impl Future<Output = kube::Result<T>>,
+    ) -> Result<T, NodeError> {
+        match timeout(self.timeout, response).await {
+            Ok(response) => Ok(response?),
+            Err(_) => Err(NodeError::TimedOut(self.timeout)),
+        }
+    }
+
     /// Applies the labels. Labels that the daemon applied before and that are no longer included are removed. Labels of
     /// other field managers are kept, but the daemon's take precedence.
-    pub async fn apply_labels(&self, labels: &BTreeMap<String, String>) -> kube::Result<()> {
+    pub async fn apply_labels(&self, labels: &BTreeMap<String, String>) -> Result<(), NodeError> {
         let patch = json!({
             "apiVersion": "v1",
             "kind": "Node",
             "metadata": {"name": self.name, "labels": labels},
         });
         let parameters = PatchParams::apply(MANAGER).force();
-        self.nodes
-            .patch(&self.name, &parameters, &Patch::Apply(&patch))
+        let patch = Patch::Apply(&patch);
+        self.limit(self.nodes.patch(&self.name, &parameters, &patch))
             .await?;
         Ok(())
     }
 
     /// Updates the condition. The time of the last transition changes only if the status does.
-    pub async fn update_condition(&self, health_report: &HealthReport) -> kube::Result<()> {
+    pub async fn update_condition(&self, health_report: &HealthReport) -> Result<(), NodeError> {
         let status = if health_report.healthy {
             "True"
         } else {
             "False"
         };
-        let node = self.nodes.get_status(&self.name).await?;
+        let node = self.limit(self.nodes.get_status(&self.name)).await?;
         let conditions = node
             .status
             .and_then(|status| status.conditions)
@@ -99,8 +191,8 @@ impl NodeClient {
             "status": {"conditions": [condition]},
         });
         let parameters = PatchParams::apply(MANAGER).force();
-        self.nodes
-            .patch_status(&self.name, &parameters, &Patch::Apply(&patch))
+        let patch = Patch::Apply(&patch);
+        self.limit(self.nodes.patch_status(&self.name, &parameters, &patch))
             .await?;
         Ok(())
     }
@@ -111,7 +203,7 @@ impl NodeClient {
         warning: bool,
         reason: &str,
         message: &str,
-    ) -> kube::Result<()> {
+    ) -> Result<(), NodeError> {
         let now = Timestamp::now();
         let kind = if warning { "Warning" } else { "Normal" };
         let event = json!({
@@ -134,14 +226,15 @@ impl NodeClient {
             "count": 1,
         });
         let event: Event = serde_json::from_value(event).map_err(kube::Error::SerdeError)?;
-        self.events.create(&PostParams::default(), &event).await?;
+        self.limit(self.events.create(&PostParams::default(), &event))
+            .await?;
         Ok(())
     }
 
     /// Removes the taints with this key. Returns whether there was one.
-    pub async fn remove_taint(&self, key: &str) -> kube::Result<bool> {
+    pub async fn remove_taint(&self, key: &str) -> Result<bool, NodeError> {
         for tried in 1.. {
-            let node = self.nodes.get(&self.name).await?;
+            let node = self.limit(self.nodes.get(&self.name)).await?;
             let version = node.resource_version();
             let taints = node.spec.and_then(|spec| spec.taints).unwrap_or_default();
             let (matching, remaining): (Vec<Taint>, Vec<Taint>) =
@@ -154,13 +247,12 @@ impl NodeClient {
                 "metadata": {"resourceVersion": version},
                 "spec": {"taints": remaining},
             });
-            let parameters = PatchParams::default();
+            let (parameters, patch) = (PatchParams::default(), Patch::Merge(&patch));
             match self
-                .nodes
-                .patch(&self.name, &parameters, &Patch::Merge(&patch))
+                .limit(self.nodes.patch(&self.name, &parameters, &patch))
                 .await
             {
-                Err(kube::Error::Api(status)) if status.code == 409 && tried < MAX_ATTEMPTS => {}
+                Err(error) if error.is_conflict() && tried < MAX_ATTEMPTS => {}
                 result => return result.map(|_| true),
             }
         }
@@ -281,6 +373,6 @@ mod tests {
         });
         let node = NodeClient::new(&client, NODE);
         let error = node.remove_taint("gpuc.dev/starting").await.unwrap_err();
-        assert!(matches!(error, kube::Error::Api(status) if status.code == 409));
+        assert!(error.is_conflict(), "{error}");
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::feature_file;
-use super::node::{HealthReport, NodeClient};
+use super::node::{HealthReport, NodeClient, NodeError};
 use crate::health::Reaction;
 use crate::labels::node_labels;
 use crate::run::Status;
@@ -27,14 +27,17 @@ const SETTLE_TIME: Duration = Duration::from_millis(200);
 /// nodes when any of them changes (EKS' `UpdateNodegroupConfig`, GKE's `node-pools update`).
 const POLL_INTERVAL: Duration = Duration::from_mins(1);
 
+/// Maximum number of changes of device health that wait for their events.
+pub const MAX_QUEUED_CHANGES: usize = 64;
+
 /// The inputs of the publisher.
 pub struct PublisherInputs {
     /// The state of the GPUs.
     pub state: watch::Receiver<Arc<State>>,
     /// The status of the daemon.
     pub status: watch::Receiver<Status>,
-    /// Changes of device health.
-    pub changes: mpsc::UnboundedReceiver<Reaction>,
+    /// Changes of device health; the queue has a capacity of [`MAX_QUEUED_CHANGES`].
+    pub changes: mpsc::Receiver<Reaction>,
 }
 
 /// The last published values.
@@ -60,30 +63,51 @@ impl Published {
 }
 
 /// Publishes labels, conditions and events until the channels close. Without a node, only the NFD feature file is
-/// written.
-pub async fn run_node_publisher(node: Option<NodeClient>, mut sources: PublisherInputs) {
+/// written. Events do not delay the others: an API server can hang for events only, such as in an admission webhook.
+pub async fn run_node_publisher(node: Option<NodeClient>, inputs: PublisherInputs) {
+    let PublisherInputs {
+        state,
+        status,
+        changes,
+    } = inputs;
+    tokio::join!(
+        update_node(node.as_ref(), state, status),
+        create_events(node.as_ref(), changes)
+    );
+}
+
+/// Updates labels, condition and taint after each change, and retries failed updates.
+async fn update_node(
+    node: Option<&NodeClient>,
+    mut states: watch::Receiver<Arc<State>>,
+    mut statuses: watch::Receiver<Status>,
+) {
     let mut published = Published::default();
     let mut backoff = BACKOFF.0;
     let mut retry_at: Option<Instant> = None;
+    let mut log = ErrorLog::default();
     loop {
         tokio::select! {
-            changed = sources.state.changed() => if changed.is_err() { return },
-            changed = sources.status.changed() => if changed.is_err() { return },
-            Some(reaction) = sources.changes.recv() => {
-                if let Some(node) = &node {
-                    create_events(node, &reaction).await;
-                }
-                continue;
-            }
+            changed = states.changed() => if changed.is_err() { return },
+            changed = statuses.changed() => if changed.is_err() { return },
             () = sleep_until(retry_at), if retry_at.is_some() => {}
         }
         tokio::time::sleep(SETTLE_TIME).await;
-        let state = Arc::clone(&sources.state.borrow_and_update());
-        let status = sources.status.borrow_and_update().clone();
-        match reconcile(node.as_ref(), &state, &status, &mut published).await {
-            Ok(()) => (retry_at, backoff) = (published.next_check(), BACKOFF.0),
+        let state = Arc::clone(&states.borrow_and_update());
+        let status = statuses.borrow_and_update().clone();
+        match reconcile(node, &state, &status, &mut published).await {
+            Ok(()) => {
+                (retry_at, backoff) = (published.next_check(), BACKOFF.0);
+                if log.clear() {
+                    info!("the Node is up to date again");
+                }
+            }
             Err(error) => {
-                warn!("cannot update the Node, retrying in {backoff:?}: {error}");
+                if log.is_new(&error) {
+                    warn!("cannot update the Node, retrying: {error}");
+                } else {
+                    debug!("cannot update the Node, retrying in {backoff:?}: {error}");
+                }
                 retry_at = Some(Instant::now() + backoff);
                 backoff = (backoff * 2).min(BACKOFF.1);
             }
@@ -91,39 +115,94 @@ pub async fn run_node_publisher(node: Option<NodeClient>, mut sources: Publisher
     }
 }
 
+/// The last logged error: the same error is logged once.
+#[derive(Default)]
+struct ErrorLog {
+    last: Option<String>,
+}
+
+impl ErrorLog {
+    /// Whether the error differs from the last one. Remembers it.
+    fn is_new(&mut self, error: &NodeError) -> bool {
+        let message = error.to_string();
+        let is_new = self.last.as_ref() != Some(&message);
+        self.last = Some(message);
+        is_new
+    }
+
+    /// Forgets the error after a success. Returns whether there was one.
+    fn clear(&mut self) -> bool {
+        self.last.take().is_some()
+    }
+}
+
+/// Updates what differs from the published values. An update that fails does not prevent the others. Returns the first
+/// error.
 async fn reconcile(
     node: Option<&NodeClient>,
     state: &State,
     status: &Status,
     published: &mut Published,
-) -> kube::Result<()> {
+) -> Result<(), NodeError> {
     // Before the first discovery, the GPUs are unknown, which differs from a node without GPUs.
     if status.scans == 0 && status.driver_error.is_none() {
         return Ok(());
     }
-    if status.scans > 0 {
-        let wanted = node_labels(state, None);
-        if published.labels.as_ref() != Some(&wanted) {
-            match (&state.config.labels, node) {
-                (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
-                (LabelOutput::Node, Some(node)) => node.apply_labels(&wanted).await?,
-                (LabelOutput::FeatureFile { path }, _) => {
-                    if let Err(error) = feature_file::write(Path::new(path), &wanted) {
-                        warn!("cannot write the labels to {path}: {error}");
-                    }
-                }
+    let labels = publish_labels(node, state, status, published).await;
+    let Some(node) = node else {
+        return labels;
+    };
+    let condition = publish_condition(node, state, status, published).await;
+    let taint = remove_startup_taint(node, state, status, published).await;
+    labels.and(condition).and(taint)
+}
+
+async fn publish_labels(
+    node: Option<&NodeClient>,
+    state: &State,
+    status: &Status,
+    published: &mut Published,
+) -> Result<(), NodeError> {
+    if status.scans == 0 {
+        return Ok(());
+    }
+    let wanted = node_labels(state, None);
+    if published.labels.as_ref() == Some(&wanted) {
+        return Ok(());
+    }
+    match (&state.config.labels, node) {
+        (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
+        (LabelOutput::Node, Some(node)) => node.apply_labels(&wanted).await?,
+        (LabelOutput::FeatureFile { path }, _) => {
+            if let Err(error) = feature_file::write(Path::new(path), &wanted) {
+                warn!("cannot write the labels to {path}: {error}");
             }
-            published.labels = Some(wanted);
         }
     }
-    let Some(node) = node else {
-        return Ok(());
-    };
+    published.labels = Some(wanted);
+    Ok(())
+}
+
+async fn publish_condition(
+    node: &NodeClient,
+    state: &State,
+    status: &Status,
+    published: &mut Published,
+) -> Result<(), NodeError> {
     let health_report = health_report(state, status);
     if published.health_report.as_ref() != Some(&health_report) {
         node.update_condition(&health_report).await?;
         published.health_report = Some(health_report);
     }
+    Ok(())
+}
+
+async fn remove_startup_taint(
+    node: &NodeClient,
+    state: &State,
+    status: &Status,
+    published: &mut Published,
+) -> Result<(), NodeError> {
     let has_resources = !state.advertised_resources.is_empty();
     let registered = state
         .advertised_resources
@@ -143,16 +222,25 @@ async fn reconcile(
     Ok(())
 }
 
-/// Creates events for changes of device health. A failed event is not retried: the condition has the same information.
-async fn create_events(node: &NodeClient, reaction: &Reaction) {
-    let became_unhealthy = reaction.became_unhealthy.iter();
-    let became_unhealthy =
-        became_unhealthy.map(|(uuid, cause)| (true, "GPUUnhealthy", format!("{uuid}: {cause}")));
-    let recovered = reaction.recovered.iter();
-    let recovered = recovered.map(|uuid| (false, "GPURecovered", format!("{uuid} recovered")));
-    for (warning, reason, message) in became_unhealthy.chain(recovered) {
-        if let Err(error) = node.create_event(warning, reason, &message).await {
-            debug!("cannot create an event: {error}");
+/// Creates events for changes of device health until the channel closes. A failed event is not retried: the condition
+/// has the same information.
+async fn create_events(node: Option<&NodeClient>, mut changes: mpsc::Receiver<Reaction>) {
+    let Some(node) = node else {
+        return;
+    };
+    let mut log = ErrorLog::default();
+    while let Some(reaction) = changes.recv().await {
+        let became_unhealthy = reaction.became_unhealthy.iter();
+        let became_unhealthy = became_unhealthy
+            .map(|(uuid, cause)| (true, "GPUUnhealthy", format!("{uuid}: {cause}")));
+        let recovered = reaction.recovered.iter();
+        let recovered = recovered.map(|uuid| (false, "GPURecovered", format!("{uuid} recovered")));
+        for (warning, reason, message) in became_unhealthy.chain(recovered) {
+            match node.create_event(warning, reason, &message).await {
+                Ok(()) => drop(log.clear()),
+                Err(error) if log.is_new(&error) => warn!("cannot create an event: {error}"),
+                Err(error) => debug!("cannot create an event: {error}"),
+            }
         }
     }
 }
@@ -209,7 +297,7 @@ async fn sleep_until(at: Option<Instant>) {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::json;
 
     use super::super::api_server::{NODE, ServerState, start_server};
@@ -232,7 +320,7 @@ mod tests {
         "startupTaint": "gpuc.dev/starting"
     }"#;
 
-    fn state() -> State {
+    pub(in super::super) fn state() -> State {
         let config = config::parse(CONFIG).unwrap();
         let inventory = inventory("l4x1");
         State {

@@ -62,8 +62,8 @@ pub struct Outputs {
     pub state: watch::Sender<Arc<State>>,
     /// The status of the daemon.
     pub status: watch::Sender<Status>,
-    /// Changes of device health.
-    pub changes: mpsc::UnboundedSender<Reaction>,
+    /// Changes of device health. Those that do not fit into the queue get no event; the state contains them.
+    pub changes: mpsc::Sender<Reaction>,
     /// The counters.
     pub metrics: PluginMetrics,
     /// The driver handle for the measurement of GPUs.

@@ -109,8 +109,8 @@ impl Daemon {
             self.publish();
         }
         if !reaction.became_unhealthy.is_empty() || !reaction.recovered.is_empty() {
-            // The receiver may be gone.
-            let _ = self.outputs.changes.send(reaction);
+            // The queue may be full or closed.
+            let _ = self.outputs.changes.try_send(reaction);
         }
     }
 

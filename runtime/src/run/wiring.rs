@@ -25,7 +25,7 @@ use crate::metrics::{
 };
 use crate::nvml::{DriverHandle, fake::Fake};
 use crate::plugin::{Plugins, Setup};
-use crate::publish::{NodeClient, PublisherInputs, run_node_publisher};
+use crate::publish::{MAX_QUEUED_CHANGES, NodeClient, PublisherInputs, run_node_publisher};
 use crate::state::State;
 
 /// Delay before a port that is in use is retried.
@@ -60,7 +60,7 @@ pub async fn serve(settings: Settings) -> Result<()> {
     let (events, happened) = mpsc::unbounded_channel();
     let (state_sender, state) = watch::channel(Daemon::empty_state(&first));
     let (status_sender, status) = watch::channel(Status::default());
-    let (change_sender, changes) = mpsc::unbounded_channel();
+    let (change_sender, changes) = mpsc::channel(MAX_QUEUED_CHANGES);
     let metrics = PluginMetrics::default();
     metrics.set_config_hash(&config::digest(&first));
     let driver = DriverHandle::default();
@@ -156,11 +156,8 @@ fn node_client(name: &str) -> Option<NodeClient> {
         info!("no node name: labels, conditions and events are not published");
         return None;
     }
-    let client = kube::Config::incluster()
-        .map_err(|error| error.to_string())
-        .and_then(|config| kube::Client::try_from(config).map_err(|error| error.to_string()));
-    match client {
-        Ok(client) => Some(NodeClient::new(&client, name)),
+    match NodeClient::in_cluster(name) {
+        Ok(client) => Some(client),
         Err(error) => {
             warn!(
                 "cannot connect to the API server, labels, conditions and events are not published: {error}"
