@@ -35,6 +35,11 @@ const SOCKET_TAKEN_CHECK_INTERVAL: Duration = Duration::from_secs(5);
 const MIN_NO_CLIENT_DELAY: Duration = Duration::from_secs(1);
 const MAX_NO_CLIENT_DELAY: Duration = Duration::from_mins(1);
 
+/// How long the kubelet may take from the acceptance of a registration to ListAndWatch. It connects before it accepts,
+/// and calls at once after it (`server.Register` in kubernetes/kubernetes
+/// pkg/kubelet/cm/devicemanager/plugin/v1beta1/server.go, read 2026-11-26).
+const LIST_TIMEOUT: Duration = Duration::from_secs(5);
+
 /// How long the server of a removed resource may take to shut down.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -48,6 +53,8 @@ pub(super) struct TaskMessage {
 pub(super) enum TaskMessageKind {
     /// The result of a registration attempt with a kubelet instance.
     Registration(u64, RegistrationAttempt),
+    /// A ListAndWatch client connected, and there was none before.
+    FirstClientConnected,
     /// The last ListAndWatch client disconnected.
     LastClientGone,
 }
@@ -66,7 +73,7 @@ pub(super) struct ResourcePlugin {
     server: JoinHandle<()>,
     registration: Registration,
     client_absence: ClientAbsence,
-    /// Whether the plugin last reported that it is registered with a running kubelet.
+    /// Whether the plugin last reported that a running kubelet watches it.
     reported_registered: bool,
     events: mpsc::UnboundedSender<PluginEvent>,
     messages: mpsc::UnboundedSender<TaskMessage>,
@@ -101,8 +108,10 @@ struct ClientAbsence {
     register_at: Option<Instant>,
     /// The next delay.
     next_delay: Duration,
-    /// Whether the kubelet's socket refuses connections as well.
-    is_kubelet_dead: bool,
+    /// Since when a client has been connected.
+    connected_since: Option<Instant>,
+    /// Whether a client has connected since the registration.
+    was_connected: bool,
 }
 
 impl ClientAbsence {
@@ -111,7 +120,8 @@ impl ClientAbsence {
             instance: life,
             register_at: None,
             next_delay: MIN_NO_CLIENT_DELAY,
-            is_kubelet_dead: false,
+            connected_since: None,
+            was_connected: false,
         }
     }
 }
@@ -135,11 +145,7 @@ impl ResourcePlugin {
         };
         let (connections, incoming) = mpsc::channel(16);
         let server = tokio::spawn(serve(service, incoming, ended));
-        tokio::spawn(notify_on_disconnect(
-            listeners.clone(),
-            number,
-            messages.clone(),
-        ));
+        tokio::spawn(report_clients(listeners.clone(), number, messages.clone()));
         Self {
             number,
             resource: resource.to_owned(),
@@ -180,10 +186,10 @@ impl ResourcePlugin {
         next_check
     }
 
-    /// Reports changes of the registration. A kubelet that was killed leaves its socket and receives nothing.
+    /// Reports changes of the registration. The kubelet uses the devices only while it watches them.
     fn publish_registration(&mut self) {
-        let registered = matches!(self.registration, Registration::Done(_));
-        let known = registered && !self.client_absence.is_kubelet_dead;
+        let accepted = matches!(self.registration, Registration::Done(_));
+        let known = accepted && *self.clients.borrow() > 0;
         if known != self.reported_registered {
             self.reported_registered = known;
             self.send_event(PluginEvent::RegistrationChanged {
@@ -294,8 +300,8 @@ impl ResourcePlugin {
         };
     }
 
-    /// Registers again if the kubelet dropped the list: it then considers all devices unhealthy and waits for a
-    /// registration.
+    /// Registers again if the kubelet dropped the list, or never asked for it: it then considers all devices unhealthy,
+    /// or has none, and waits for a registration.
     async fn register_again_without_clients(&mut self, life: KubeletInstance) {
         if self.client_absence.instance != life.number {
             self.client_absence = ClientAbsence::for_instance(life.number);
@@ -306,7 +312,6 @@ impl ResourcePlugin {
         let done = matches!(self.registration, Registration::Done(_));
         if *self.clients.borrow() > 0 || !done {
             self.client_absence.register_at = None;
-            self.client_absence.is_kubelet_dead = false;
             return;
         }
         if Instant::now() < until {
@@ -315,21 +320,36 @@ impl ResourcePlugin {
         self.client_absence.next_delay =
             (self.client_absence.next_delay * 2).min(MAX_NO_CLIENT_DELAY);
         if !is_alive(&self.folder.join(KUBELET_SOCKET)).await {
-            // The kubelet ended and left its socket; the next instance creates its own.
-            self.client_absence.is_kubelet_dead = true;
+            // The kubelet ended and did not remove its socket; the next instance creates its own.
             self.client_absence.register_at = Some(Instant::now() + self.client_absence.next_delay);
             return;
         }
-        tracing::warn!(
-            resource = self.resource,
-            "the kubelet is running but stopped watching; registering again"
-        );
-        self.send_event(PluginEvent::DroppedByKubelet {
-            resource: self.resource.clone(),
-        });
+        let resource = self.resource.clone();
+        if self.client_absence.was_connected {
+            tracing::warn!(
+                resource,
+                "the kubelet is running but stopped watching; registering again"
+            );
+            self.send_event(PluginEvent::DroppedByKubelet { resource });
+        } else {
+            tracing::warn!(
+                resource,
+                "the kubelet does not watch the devices although it accepted the registration; registering again"
+            );
+            self.send_event(PluginEvent::NotWatched { resource });
+        }
         self.registration = Registration::None;
         self.client_absence.register_at = None;
-        self.client_absence.is_kubelet_dead = false;
+    }
+
+    /// Sets when to register again, from the acceptance of a registration without a client.
+    fn await_client(&mut self) {
+        let is_connected = *self.clients.borrow() > 0;
+        self.client_absence.was_connected = is_connected;
+        if !is_connected {
+            let delay = self.client_absence.next_delay.max(LIST_TIMEOUT);
+            self.client_absence.register_at = Some(Instant::now() + delay);
+        }
     }
 
     /// Processes a message of a task; `reconcile` applies the consequences.
@@ -347,6 +367,7 @@ impl ResourcePlugin {
                     RegistrationAttempt::Registered => {
                         tracing::info!(resource, "registered with the kubelet");
                         self.registration = Registration::Done(life);
+                        self.await_client();
                         self.send_event(PluginEvent::Registered {
                             resource,
                             kubelet_instance: life,
@@ -361,7 +382,15 @@ impl ResourcePlugin {
                     }
                 }
             }
+            TaskMessageKind::FirstClientConnected => {
+                self.client_absence.connected_since = Some(Instant::now());
+                self.client_absence.was_connected = true;
+            }
             TaskMessageKind::LastClientGone => {
+                let since = self.client_absence.connected_since.take();
+                if since.is_some_and(|since| since.elapsed() > MAX_NO_CLIENT_DELAY) {
+                    self.client_absence.next_delay = MIN_NO_CLIENT_DELAY;
+                }
                 if matches!(self.registration, Registration::Done(_)) {
                     self.client_absence.register_at =
                         Some(Instant::now() + self.client_absence.next_delay);
@@ -423,21 +452,24 @@ async fn serve(
     }
 }
 
-/// Sends a message each time the last client disconnects.
-async fn notify_on_disconnect(
-    mut listeners: watch::Receiver<usize>,
+/// Sends a message each time the first client connects or the last one disconnects.
+async fn report_clients(
+    mut clients: watch::Receiver<usize>,
     plugin: u64,
     messages: mpsc::UnboundedSender<TaskMessage>,
 ) {
-    while listeners.wait_for(|listeners| *listeners > 0).await.is_ok() {
-        if listeners
-            .wait_for(|listeners| *listeners == 0)
-            .await
-            .is_err()
-        {
-            return;
-        }
-        let kind = TaskMessageKind::LastClientGone;
+    let mut is_connected = false;
+    while clients
+        .wait_for(|count| (*count > 0) != is_connected)
+        .await
+        .is_ok()
+    {
+        is_connected = !is_connected;
+        let kind = if is_connected {
+            TaskMessageKind::FirstClientConnected
+        } else {
+            TaskMessageKind::LastClientGone
+        };
         if messages.send(TaskMessage { plugin, kind }).is_err() {
             return;
         }

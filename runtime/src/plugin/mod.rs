@@ -11,7 +11,8 @@
 //! without the end, it would stay on the node with 0 indefinitely.
 //!
 //! A plugin whose socket is removed binds it again and does not register: the kubelet's connection outlives the file.
-//! If the client disconnects while the kubelet is running, the kubelet dropped the plugin, and it registers again.
+//! If the client disconnects while the kubelet is running, the kubelet dropped the plugin, and it registers again. The
+//! same happens if the kubelet accepts a registration and does not call ListAndWatch.
 //!
 //! The kubelet must be 1.26 or later: earlier ones send the socket's path as `:authority`, which RFC 3986 does not
 //! allow, and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
@@ -117,11 +118,16 @@ pub enum PluginEvent {
         /// The resource.
         resource: String,
     },
+    /// The kubelet accepted the registration but does not call ListAndWatch; the plugin is registered again.
+    NotWatched {
+        /// The resource.
+        resource: String,
+    },
     /// The registration status of a resource changed.
     RegistrationChanged {
         /// The resource.
         resource: String,
-        /// Whether it is registered with a running kubelet.
+        /// Whether a running kubelet accepted it and watches its devices.
         is_registered: bool,
     },
     /// The node no longer advertises the resource.

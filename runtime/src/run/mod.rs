@@ -328,7 +328,7 @@ impl Daemon {
             PluginEvent::Registered { resource, .. } => {
                 self.outputs.metrics.count_registration(resource);
             }
-            PluginEvent::NotRegistered { resource, .. } => {
+            PluginEvent::NotRegistered { resource, .. } | PluginEvent::NotWatched { resource } => {
                 self.outputs.metrics.count_registration_failure(resource);
             }
             _ => {}

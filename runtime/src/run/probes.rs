@@ -62,7 +62,8 @@ impl Probes for EventLoopProbes {
             Ok(())
         } else {
             Err(format!(
-                "not registered with the kubelet: {} (the kubelet is not running, or registration is pending)",
+                "not registered with the kubelet: {} (the kubelet is not running, does not watch the devices, \
+                 or registration is pending)",
                 missing.join(", ")
             ))
         }

@@ -13,7 +13,7 @@ pub struct Status {
     pub driver_error: Option<String>,
     /// Why the last configuration was rejected, if so.
     pub config_error: Option<String>,
-    /// The resources registered with the running kubelet.
+    /// The resources that the running kubelet has registered and watches.
     pub registered: BTreeSet<String>,
     /// The number of successful GPU discoveries.
     pub scans: u64,
@@ -53,6 +53,7 @@ impl Status {
             PluginEvent::Registered { .. }
             | PluginEvent::NotRegistered { .. }
             | PluginEvent::DroppedByKubelet { .. }
+            | PluginEvent::NotWatched { .. }
             | PluginEvent::NotBound { .. }
             | PluginEvent::Bound { .. }
             | PluginEvent::SocketLost { .. }

@@ -1,6 +1,7 @@
 //! Restarts of the kubelet, its requests, and the CDI specs that allocations refer to.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 
 use gpuc_runtime::kubelet::api::v1beta1::{
     AllocateRequest, ContainerAllocateRequest, ContainerPreferredAllocationRequest,
@@ -47,7 +48,27 @@ async fn wiped_folder_is_registered_again() {
     );
 }
 
-/// The daemon is ready if it is registered with the running kubelet.
+/// A kubelet that accepts the registration and never asks for the devices does not use them.
+#[tokio::test]
+async fn node_without_list_is_not_ready() {
+    let mut node = Node::new(H100);
+    node.kubelet.ignores_plugins.store(true, Ordering::SeqCst);
+    node.kubelet.start().await;
+    node.start();
+    node.wait_for_log("the kubelet does not watch").await;
+    node.wait_for_response("/readyz", 503, "does not watch")
+        .await;
+    let metrics = node.metrics().await;
+    assert_eq!(
+        metrics.values_with_labels("gpuc_registration_failures_total", &[("resource", GPU)]),
+        [1.0]
+    );
+    node.kubelet.ignores_plugins.store(false, Ordering::SeqCst);
+    node.wait_until_ready().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+}
+
+/// The daemon is ready if the running kubelet watches its devices.
 #[tokio::test]
 async fn node_without_kubelet_is_not_ready() {
     let mut node = Node::running(H100).await;

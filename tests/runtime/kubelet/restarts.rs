@@ -1,12 +1,13 @@
 //! The plugin registers once, and immediately, with a kubelet that starts late, restarts or is slow.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::kubelet::KUBELET_SOCKET;
 use gpuc_runtime::plugin::PluginEvent;
 
 use super::{GPU, MIG_DEVICE, Node, advertised_resource, settle};
-use crate::simulated_kubelet::TIMEOUT;
+use crate::simulated_kubelet::{Seen, TIMEOUT};
 
 /// If the kubelet starts after 0.3 s, NVIDIA's plugin registers after 1.02 s, stops, and registers a second time.
 #[tokio::test]
@@ -281,4 +282,46 @@ async fn dropped_plugin_registers_again() {
             seen.registrations_in(1, GPU) == 2 && seen.resource(GPU).healthy().len() == 8
         })
         .await;
+}
+
+/// The real kubelet calls ListAndWatch right after it accepts a registration. One that never does has no devices.
+#[tokio::test]
+async fn registration_without_list_is_repeated() {
+    let mut node = Node::new();
+    node.kubelet.ignores_plugins.store(true, Ordering::SeqCst);
+    node.kubelet.start().await;
+    node.wait_for_event(|event| {
+        let is_registered = matches!(
+            event,
+            PluginEvent::RegistrationChanged {
+                is_registered: true,
+                ..
+            }
+        );
+        assert!(!is_registered, "the kubelet does not watch");
+        matches!(event, PluginEvent::NotWatched { .. })
+    })
+    .await;
+    let repeated = |seen: &Seen| seen.registrations_in(1, GPU) == 2;
+    node.kubelet
+        .wait_until("a second registration", repeated)
+        .await;
+    node.kubelet.ignores_plugins.store(false, Ordering::SeqCst);
+    node.wait_for_event(|event| {
+        matches!(
+            event,
+            PluginEvent::RegistrationChanged {
+                is_registered: true,
+                ..
+            }
+        )
+    })
+    .await;
+    let listed = |seen: &Seen| seen.resource(GPU).healthy().len() == 8;
+    let seen = node.kubelet.wait_until("a list", listed).await;
+    assert_eq!(
+        seen.registrations_in(1, GPU),
+        3,
+        "the second one was ignored as well"
+    );
 }

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 use std::{fs, io};
 
@@ -105,6 +106,8 @@ pub struct Kubelet {
     pub instance: u64,
     /// The error for registrations. If `None`, the kubelet accepts them.
     pub rejection: Option<String>,
+    /// Whether the kubelet accepts registrations and never calls ListAndWatch.
+    pub ignores_plugins: Arc<AtomicBool>,
     seen: watch::Sender<Seen>,
     end_lists: Arc<Notify>,
     tasks: JoinSet<()>,
@@ -117,6 +120,7 @@ impl Kubelet {
             folder: folder.to_owned(),
             instance: 0,
             rejection: None,
+            ignores_plugins: Arc::default(),
             seen: watch::Sender::new(Seen::default()),
             end_lists: Arc::default(),
             tasks: JoinSet::new(),
@@ -153,6 +157,7 @@ impl Kubelet {
             instance: self.instance,
             folder: self.folder.clone(),
             rejection: self.rejection.clone(),
+            ignores_plugins: Arc::clone(&self.ignores_plugins),
             seen: self.seen.clone(),
             end_lists: Arc::clone(&self.end_lists),
         };
@@ -237,6 +242,7 @@ struct Connection {
     instance: u64,
     folder: PathBuf,
     rejection: Option<String>,
+    ignores_plugins: Arc<AtomicBool>,
     seen: watch::Sender<Seen>,
     end_lists: Arc<Notify>,
 }
@@ -245,6 +251,7 @@ async fn accept(listener: &UnixListener, connection: &Connection) {
     // The tasks of this kubelet instance end when the set is dropped.
     let mut tasks = JoinSet::new();
     let (lists, mut new_lists) = tokio::sync::mpsc::unbounded_channel();
+    let mut ignored = Vec::new();
     loop {
         tokio::select! {
             accepted = listener.accept() => {
@@ -264,6 +271,11 @@ async fn accept(listener: &UnixListener, connection: &Connection) {
                 });
             }
             Some((resource, plugin)) = new_lists.recv() => {
+                if connection.ignores_plugins.load(Ordering::SeqCst) {
+                    // The connection stays open.
+                    ignored.push(plugin);
+                    continue;
+                }
                 let connection = connection.clone();
                 tasks.spawn(async move { connection.listen(&resource, plugin).await });
             }
