@@ -40,6 +40,7 @@ pub struct PluginMetrics {
     reload_failures: Counter,
     nvml_errors: Counters,
     missed_samples: Counters,
+    pod_query_failures: Counter,
     latest: Arc<Mutex<Latest>>,
 }
 
@@ -74,6 +75,7 @@ impl Default for PluginMetrics {
             reload_failures: Counter::default(),
             nvml_errors: Metric::default(),
             missed_samples: Metric::default(),
+            pod_query_failures: Counter::default(),
             latest: Arc::default(),
         }
     }
@@ -206,6 +208,11 @@ impl PluginMetrics {
         increment(&self.missed_samples, &[("gpu", gpu), ("reason", reason)]);
     }
 
+    /// Counts a query for the devices of pods that failed or timed out.
+    pub(super) fn count_pod_query_failure(&self) {
+        self.pod_query_failures.inc();
+    }
+
     /// Returns the last Xid of a GPU since the daemon started, by its UUID.
     pub(super) fn last_xid(&self, gpu: &str) -> Option<u64> {
         self.lock_latest().xids.get(gpu).copied()
@@ -259,12 +266,13 @@ impl PluginMetrics {
     }
 
     #[rustfmt::skip]
-    fn plain_counters(&self) -> [(&'static str, &'static str, &Counter); 4] {
+    fn plain_counters(&self) -> [(&'static str, &'static str, &Counter); 5] {
         [
             ("gpuc_monitoring_failures", "Failures of the driver event monitoring", &self.monitoring_failures),
             ("gpuc_rescans", "GPU discovery runs", &self.rescans),
             ("gpuc_rescan_errors", "GPU discovery runs without an answer of the driver", &self.rescan_errors),
             ("gpuc_config_reload_failures", "Rejected configuration reloads", &self.reload_failures),
+            ("gpuc_pod_query_failures", "Queries for the devices of pods that failed", &self.pod_query_failures),
         ]
     }
 

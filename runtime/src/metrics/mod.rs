@@ -4,6 +4,7 @@ mod counters;
 mod family;
 mod gpu;
 pub mod http;
+mod pods;
 pub mod sampler;
 mod text;
 
@@ -17,7 +18,6 @@ use std::time::Duration;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 use crate::device::Gpu;
 use crate::nvml::Nvml;
@@ -25,11 +25,10 @@ use crate::state::State;
 pub use counters::PluginMetrics;
 use family::{Families, Family, MetricKind, Number};
 use gpu::GpuMetricInputs;
+use pods::PodCache;
+pub use pods::{POD_CACHE_TIME, PodLister, pod_lister};
 pub use sampler::{CACHE_TIME, SAMPLE_TIMEOUT};
 use sampler::{MissingSample, Sampler, Samples};
-
-/// Timeout of the query for the devices of pods.
-const POD_QUERY_TIMEOUT: Duration = Duration::from_secs(1);
 
 pub use crate::kubelet::pod_resources::PodDevices;
 
@@ -42,16 +41,18 @@ pub struct MetricSources {
     pub state: watch::Receiver<Arc<State>>,
     /// The driver, to measure GPUs at a scrape.
     pub nvml: Arc<dyn Nvml>,
-    /// Returns the devices of pods; `None` if the kubelet does not respond. It is called at each scrape, with a timeout
-    /// of a second.
-    pub pods: Box<dyn Fn() -> BoxedFuture<Option<Vec<PodDevices>>> + Send + Sync>,
+    /// Returns the devices of pods. It is called by a scrape, at most once per [`POD_CACHE_TIME`] and with a timeout of a
+    /// second.
+    pub pods: PodLister,
     /// The node's name.
     pub hostname: String,
 }
 
 /// All metrics.
 pub struct Exporter {
-    sources: MetricSources,
+    state: watch::Receiver<Arc<State>>,
+    hostname: String,
+    pods: PodCache,
     plugin: PluginMetrics,
     sampler: Sampler,
 }
@@ -74,19 +75,20 @@ impl Exporter {
         limit: Duration,
         keep: Duration,
     ) -> Self {
-        let sampler = Sampler::start(Arc::clone(&sources.nvml), limit, keep);
         Self {
-            sources,
+            state: sources.state,
+            hostname: sources.hostname,
+            pods: PodCache::new(sources.pods, plugin.clone()),
             plugin,
-            sampler,
+            sampler: Sampler::start(sources.nvml, limit, keep),
         }
     }
 
     /// Returns the current metrics in the format that an `Accept` header requests. It always succeeds: GPUs that cannot
     /// be measured in time have no values.
     pub async fn scrape(&self, accept: Option<&str>) -> MetricsResponse {
-        let state = Arc::clone(&self.sources.state.borrow());
-        let (round, pods) = tokio::join!(self.measure(&state), self.query_pods());
+        let state = Arc::clone(&self.state.borrow());
+        let (round, pods) = tokio::join!(self.measure(&state), self.pods.devices());
         let mut families = vec![
             self.plugin.config_family(),
             device_counts(&state),
@@ -97,7 +99,7 @@ impl Exporter {
                 inventory: &state.inventory,
                 samples: &round,
                 pods: &pods,
-                hostname: &self.sources.hostname,
+                hostname: &self.hostname,
                 last_xid: &|gpu| self.plugin.last_xid(gpu),
             }));
         }
@@ -129,11 +131,6 @@ impl Exporter {
             self.count_missed(state, &round);
         }
         Some(round)
-    }
-
-    async fn query_pods(&self) -> Vec<PodDevices> {
-        let pods = timeout(POD_QUERY_TIMEOUT, (self.sources.pods)()).await;
-        pods.ok().flatten().unwrap_or_default()
     }
 
     fn count_missed(&self, state: &State, round: &Samples) {

@@ -21,7 +21,7 @@ use crate::config;
 use crate::host::Roots;
 use crate::kubelet::pod_resources;
 use crate::metrics::{
-    Exporter, MetricSources as Measured, PluginMetrics, PodDevices, http, sampler,
+    Exporter, MetricSources as Measured, PluginMetrics, PodLister, http, pod_lister, sampler,
 };
 use crate::nvml::{DriverHandle, fake::Fake};
 use crate::plugin::{Plugins, Setup};
@@ -97,7 +97,7 @@ pub async fn serve(settings: Settings) -> Result<()> {
         Measured {
             state: state.clone(),
             nvml: Arc::new(driver.clone()),
-            pods: pod_lister(&settings.pod_resources),
+            pods: list_pods(&settings.pod_resources),
             hostname: settings.node_name.clone(),
         },
         metrics.clone(),
@@ -168,13 +168,11 @@ fn node_client(name: &str) -> Option<NodeClient> {
 }
 
 /// Returns a function that lists the device assignments that the kubelet reports.
-fn pod_lister(
-    socket: &Path,
-) -> Box<dyn Fn() -> crate::metrics::BoxedFuture<Option<Vec<PodDevices>>> + Send + Sync> {
+fn list_pods(socket: &Path) -> PodLister {
     let socket = socket.to_owned();
-    Box::new(move || {
+    pod_lister(move || {
         let socket = socket.clone();
-        Box::pin(async move { pod_resources::list_pod_devices(&socket).await.ok() })
+        async move { pod_resources::list_pod_devices(&socket).await.ok() }
     })
 }
 

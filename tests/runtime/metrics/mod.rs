@@ -4,11 +4,13 @@ mod exporter;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::health::{HealthEvent, Monitoring, Reaction, WatchReport};
-use gpuc_runtime::metrics::{Exporter, MetricSources, PluginMetrics, PodDevices};
+use gpuc_runtime::metrics::{
+    Exporter, MetricSources, POD_CACHE_TIME, PluginMetrics, PodDevices, pod_lister,
+};
 use gpuc_runtime::nvml::{NvmlEvent, NvmlEventKind};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::sync::watch;
@@ -341,6 +343,37 @@ async fn hanging_kubelet_does_not_delay_scrapes() {
     let page = parse(&exporter.scrape(None).await.text, false);
     assert!(start.elapsed() < Duration::from_secs(8), "the scrape hangs");
     assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 1);
+}
+
+#[tokio::test]
+async fn scrapes_share_a_query_of_the_kubelet() {
+    let machine = inventory(1, false);
+    let (_sender, receiver) = watch::channel(Arc::new(state(
+        &machine,
+        &NodeSharing::Exclusive,
+        BTreeMap::new(),
+    )));
+    let calls = Arc::new(AtomicUsize::new(0));
+    let counter = Arc::clone(&calls);
+    let sources = MetricSources {
+        state: receiver,
+        nvml: Arc::new(FakeMeter::default()),
+        pods: pod_lister(move || {
+            counter.fetch_add(1, Ordering::SeqCst);
+            std::future::ready(None)
+        }),
+        hostname: "a".into(),
+    };
+    let second = Duration::from_secs(1);
+    let exporter = Exporter::start(sources, PluginMetrics::default(), second, second);
+    let start = Instant::now();
+    for _ in 0..100 {
+        let page = parse(&exporter.scrape(None).await.text, false);
+        assert_eq!(page.all_series("DCGM_FI_DEV_GPU_TEMP").len(), 1);
+    }
+    let intervals = start.elapsed().as_secs() / POD_CACHE_TIME.as_secs();
+    let calls = calls.load(Ordering::SeqCst);
+    assert!(calls as u64 <= intervals + 1, "{calls} in {intervals}");
 }
 
 #[tokio::test]
