@@ -1,6 +1,7 @@
 //! The runtime's configuration on the nodes of one pool: a JSON file in a ConfigMap. The compiler writes it and the
-//! runtime reads it. The format has its own version, and unknown keys are errors: a runtime that is older than its
-//! configuration reports this instead of ignoring a part of it.
+//! runtime reads it. The format has its own version. A runtime that is older than its configuration applies the keys that
+//! it knows and reports the others; it must not stop advertising GPUs. These types therefore accept unknown keys, and the
+//! runtime collects them with `serde_ignored`.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +23,7 @@ pub const KIND: &str = "NodeConfig";
 
 /// The runtime's configuration on the nodes of one pool.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct NodeConfig {
     /// [`API_VERSION`].
     pub api_version: String,
@@ -95,7 +96,7 @@ pub enum SharePlacement {
 
 /// The rules by which a GPU becomes unhealthy and healthy again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct HealthPolicy {
     /// Whether GPUs are monitored.
     pub watch: bool,
@@ -120,11 +121,7 @@ impl Default for HealthPolicy {
 
 /// The destination of the node's labels.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum LabelOutput {
     /// No labels are written.
     #[default]
@@ -140,7 +137,7 @@ pub enum LabelOutput {
 
 /// The HTTP endpoints `/metrics`, `/healthz` and `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct MetricsConfig {
     /// The port.
     pub port: u16,
@@ -160,7 +157,7 @@ impl Default for MetricsConfig {
 
 /// The GPUs that the nodes of a pool have.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct ExpectedGpus {
     /// The GPU model's key in gpuc's catalog.
     pub model: String,
@@ -170,7 +167,7 @@ pub struct ExpectedGpus {
 
 /// The location of the driver's files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Driver {
     /// The root directory of the driver installation on the host: `/` or `/home/kubernetes/bin/nvidia`.
     pub host_root: String,
@@ -180,11 +177,7 @@ pub struct Driver {
 
 /// The mechanism that injects devices into containers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum DeviceInjection {
     /// The container runtime on the node reads `NVIDIA_VISIBLE_DEVICES`.
     EnvironmentVariable,
@@ -211,11 +204,7 @@ pub enum DeviceInjection {
 
 /// How containers share GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(
-    rename_all = "camelCase",
-    rename_all_fields = "camelCase",
-    deny_unknown_fields
-)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum NodeSharing {
     /// Each GPU is allocated to one container at a time.
     Exclusive,
@@ -256,7 +245,7 @@ pub enum NodeSharing {
 
 /// The MIG devices of one GPU.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct MigGpu {
     /// The GPU's index on the node.
     pub index: u32,
@@ -266,7 +255,7 @@ pub struct MigGpu {
 
 /// One MIG device and its placement, in memory slices.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct MigSlice {
     /// The profile's name.
     pub profile: String,

@@ -39,7 +39,7 @@ struct Node {
     events: mpsc::UnboundedSender<Event>,
     state: watch::Receiver<Arc<State>>,
     status: watch::Receiver<Status>,
-    _changes: mpsc::UnboundedReceiver<gpuc_runtime::health::Reaction>,
+    _changes: mpsc::Receiver<gpuc_runtime::health::Reaction>,
     _folder: tempfile::TempDir,
 }
 
@@ -55,7 +55,7 @@ impl Node {
         let (events, received) = mpsc::unbounded_channel();
         let (state_sender, state) = watch::channel(Daemon::empty_state(&config));
         let (status_sender, status) = watch::channel(Status::default());
-        let (change_sender, changes) = mpsc::unbounded_channel();
+        let (change_sender, changes) = mpsc::channel(64);
         let outputs = Outputs {
             state: state_sender,
             status: status_sender,

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
-use gpuc_runtime::config::{self, ConfigError, NodeConfig};
+use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
 use gpuc_runtime::nvml::Real;
 use gpuc_runtime::nvml::fake::Fake;
@@ -80,15 +80,24 @@ fn exit_on_panic() {
     }));
 }
 
-/// Loads the configuration given on the command line.
+/// Loads the configuration given on the command line. Unknown keys are errors.
 fn load_config(args: &NodeArgs) -> Result<NodeConfig> {
-    let file = args.config.display();
-    match config::load(&args.config) {
-        Err(ConfigError::Unreadable(error)) if error.kind() == ErrorKind::NotFound => {
-            bail!("{file} does not exist: pass the node configuration with --config")
-        }
-        read => read.with_context(|| file.to_string()),
+    require_config(args)?;
+    config::load(&args.config).with_context(|| args.config.display().to_string())
+}
+
+/// Fails if the configuration file does not exist, which is a mistake in the command line.
+fn require_config(args: &NodeArgs) -> Result<()> {
+    let file = &args.config;
+    if let Err(error) = fs::metadata(file)
+        && error.kind() == ErrorKind::NotFound
+    {
+        bail!(
+            "{} does not exist: pass the node configuration with --config",
+            file.display()
+        );
     }
+    Ok(())
 }
 
 /// Returns the paths to read from. The configuration determines the location of the driver.

@@ -4,26 +4,31 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use gpuc_runtime::args::ServeArgs;
-use gpuc_runtime::run::{Settings, serve};
+use gpuc_runtime::config::NodeConfig;
+use gpuc_runtime::run::{Machine, Settings, serve};
 
-use super::{CommandOutcome, SimulatedNode, host_roots, load_config};
+use super::{CommandOutcome, SimulatedNode, host_roots, require_config};
 
 /// How long an idle thread for driver calls is kept: long enough for the calls that follow at startup.
 const THREAD_KEEP_ALIVE: Duration = Duration::from_millis(100);
 
 /// Runs the daemon until a termination signal.
 pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
-    let config = load_config(&args.node)?;
-    let mut roots = host_roots(&args.node, &config);
-    let simulated = SimulatedNode::new(&args.node, &args.node_name, &mut roots)?;
+    require_config(&args.node)?;
     let settings = Settings {
         config: args.node.config.clone(),
-        roots,
-        fake: simulated.as_ref().map(|node| node.fake.clone()),
         device_plugins: args.device_plugins.clone(),
         pod_resources: args.pod_resources.clone(),
         node_name: args.node_name.clone(),
         listen: args.listen,
+    };
+    // Kept until the end: dropping it deletes its files.
+    let mut simulated = None;
+    let machine = |config: &NodeConfig| {
+        let mut roots = host_roots(&args.node, config);
+        simulated = SimulatedNode::new(&args.node, &args.node_name, &mut roots)?;
+        let fake = simulated.as_ref().map(|node| node.fake.clone());
+        Ok(Machine { roots, fake })
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
@@ -33,7 +38,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
         .thread_keep_alive(THREAD_KEEP_ALIVE)
         .build()
         .context("cannot start the async runtime")?;
-    let end = runtime.block_on(serve(settings));
+    let end = runtime.block_on(serve(settings, machine));
     // A driver call that never returns must not block the shutdown.
     runtime.shutdown_background();
     end.map(|()| CommandOutcome::Success)

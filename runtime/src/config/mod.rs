@@ -7,10 +7,17 @@ use std::path::Path;
 use std::{fmt, fs, io};
 
 pub use gpuc_schema::node_config::NodeConfig;
-use gpuc_schema::node_config::{API_VERSION, KIND};
+use gpuc_schema::node_config::{
+    API_VERSION, DeviceInjection, Driver, ExpectedGpus, HealthPolicy, KIND, LabelOutput,
+    MetricsConfig, NodeSharing, SharePlacement,
+};
 use serde::Deserialize;
+use serde_ignored::Path as KeyPath;
 use sha2::{Digest, Sha256};
 pub use watch::watch;
+
+/// The version of this program.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Why a configuration was rejected.
 #[derive(Debug)]
@@ -23,6 +30,17 @@ pub enum ConfigError {
     UnknownVersion(String),
     /// A value is invalid.
     Invalid(String),
+    /// It has keys that this version does not know.
+    UnknownKeys(Vec<String>),
+}
+
+/// A valid configuration.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoadedConfig {
+    /// The values of the known keys.
+    pub config: NodeConfig,
+    /// The paths of the keys that this version does not know, such as `metrics.newKey`.
+    pub unknown_keys: Vec<String>,
 }
 
 impl fmt::Display for ConfigError {
@@ -31,6 +49,7 @@ impl fmt::Display for ConfigError {
             Self::Unreadable(error) => write!(f, "cannot be read: {error}"),
             Self::Malformed(error) => write!(f, "is not a valid {KIND}: {error}"),
             Self::Invalid(problem) => write!(f, "is invalid: {problem}"),
+            Self::UnknownKeys(keys) => write!(f, "has {}", describe_unknown_keys(keys)),
             Self::UnknownVersion(found) => write!(f, "is {found}, expected {API_VERSION} {KIND}"),
         }
     }
@@ -38,7 +57,25 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// Loads the configuration from a file.
+/// Names unknown keys, at most ten.
+pub fn describe_unknown_keys(keys: &[String]) -> String {
+    const MOST: usize = 10;
+    let named: Vec<_> = keys
+        .iter()
+        .take(MOST)
+        .map(|key| format!("`{key}`"))
+        .collect();
+    let more = match keys.len().saturating_sub(MOST) {
+        0 => String::new(),
+        count => format!(" and {count} more"),
+    };
+    format!(
+        "keys that gpuc-runtime {VERSION} does not know: {}{more}",
+        named.join(", ")
+    )
+}
+
+/// Loads the configuration from a file. Unknown keys are errors.
 pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
     parse(&read(path)?)
 }
@@ -66,17 +103,95 @@ struct Header {
     kind: String,
 }
 
-/// Parses a configuration. The version is checked first, so that keys of a newer version are not reported as errors.
+/// Parses a configuration. Unknown keys are errors: a command that changes GPUs must know the whole configuration.
 pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
+    let LoadedConfig {
+        config,
+        unknown_keys,
+    } = parse_known(text)?;
+    if unknown_keys.is_empty() {
+        Ok(config)
+    } else {
+        Err(ConfigError::UnknownKeys(unknown_keys))
+    }
+}
+
+/// Parses the known keys of a configuration, and collects the unknown ones. Wrong types and unknown variants are errors:
+/// without them, the meaning is unknown. The version is checked first, so that a newer one is reported as such.
+pub fn parse_known(text: &str) -> Result<LoadedConfig, ConfigError> {
     if let Ok(Header { api_version, kind }) = serde_json::from_str(text)
         && (api_version != API_VERSION || kind != KIND)
     {
         return Err(ConfigError::UnknownVersion(format!("{api_version} {kind}")));
     }
-    let config: NodeConfig = serde_json::from_str(text).map_err(ConfigError::Malformed)?;
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let mut unknown_keys = Vec::new();
+    let config: NodeConfig =
+        serde_ignored::deserialize(&mut reader, |path| unknown_keys.push(key_path(&path)))
+            .map_err(ConfigError::Malformed)?;
+    reader.end().map_err(ConfigError::Malformed)?;
     match validate::validate(&config) {
         Some(problem) => Err(ConfigError::Invalid(problem)),
-        None => Ok(config),
+        None => Ok(LoadedConfig {
+            config,
+            unknown_keys,
+        }),
+    }
+}
+
+/// Returns the path of a key: `sharing.gpus[0].newKey`. Names of variants are not part of it.
+fn key_path(path: &KeyPath<'_>) -> String {
+    match path {
+        KeyPath::Root => String::new(),
+        KeyPath::Seq { parent, index } => format!("{}[{index}]", key_path(parent)),
+        KeyPath::Map { parent, key } => match key_path(parent) {
+            parent if parent.is_empty() => key.clone(),
+            parent => format!("{parent}.{key}"),
+        },
+        KeyPath::Some { parent }
+        | KeyPath::NewtypeStruct { parent }
+        | KeyPath::NewtypeVariant { parent } => key_path(parent),
+    }
+}
+
+/// The configuration of a daemon that waits for a valid one: nothing, except the port of the probes if the text has a
+/// valid one.
+pub fn placeholder(text: &str) -> NodeConfig {
+    #[derive(Deserialize)]
+    struct WithPort {
+        metrics: Port,
+    }
+    #[derive(Deserialize)]
+    struct Port {
+        port: std::num::NonZeroU16,
+    }
+    let port = serde_json::from_str(text).map(|WithPort { metrics }| metrics.port.get());
+    NodeConfig {
+        api_version: API_VERSION.to_owned(),
+        kind: KIND.to_owned(),
+        cluster: String::new(),
+        pool: String::new(),
+        expected: ExpectedGpus {
+            model: String::new(),
+            count: 0,
+        },
+        driver: Driver {
+            host_root: "/".to_owned(),
+            container_root: "/".to_owned(),
+        },
+        devices: DeviceInjection::EnvironmentVariable,
+        pass_device_nodes: false,
+        sharing: NodeSharing::Exclusive,
+        resources: [].into(),
+        extras: Vec::new(),
+        placement: SharePlacement::default(),
+        health: HealthPolicy::default(),
+        labels: LabelOutput::None,
+        metrics: MetricsConfig {
+            port: port.unwrap_or(MetricsConfig::default().port),
+            gpus: false,
+        },
+        startup_taint: None,
     }
 }
 
@@ -103,12 +218,70 @@ mod tests {
     }
 
     #[test]
-    fn unknown_keys_and_versions_are_rejected() {
-        let unknown_key = CONFIG.replace("\"pool\"", "\"poool\"");
+    fn unknown_keys_are_collected() {
+        let text = CONFIG
+            .replace("\"pool\"", "\"colour\": {\"a\": [1]}, \"pool\"")
+            .replace("\"replicas\"", "\"fair\": true, \"replicas\"")
+            .replace("\"count\"", "\"vendor\": null, \"count\"");
+        let loaded = parse_known(&text).expect("the known keys are valid");
+        assert_eq!(
+            loaded.config,
+            parse(CONFIG).expect("the configuration is valid")
+        );
+        let keys = ["colour", "expected.vendor", "sharing.fair"];
+        assert_eq!(loaded.unknown_keys, keys);
+        let error = parse(&text).expect_err("strict").to_string();
+        assert!(
+            error.contains("does not know: `colour`, `expected.vendor`, `sharing.fair`"),
+            "{error}"
+        );
+        let many: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
+        assert!(describe_unknown_keys(&many).ends_with("`9` and 990 more"));
+
+        let mig = r#"{"mig": {"strategy": "mixed", "apply": false, "gpus": [{"index": 0, "slices": [], "x": 1}]}}"#;
+        let text = CONFIG.replace(r#"{"timeSlicing": {"replicas": 4, "rename": false}}"#, mig);
+        let loaded = parse_known(&text).expect("the known keys are valid");
+        assert_eq!(loaded.unknown_keys, ["sharing.gpus[0].x"]);
+    }
+
+    #[test]
+    fn unclear_meaning_is_rejected() {
+        for (one, other) in [
+            ("\"pool\"", "\"poool\""),
+            ("\"timeSlicing\"", "\"fairSharing\""),
+            ("\"environmentVariable\"", "\"telepathy\""),
+            ("\"count\": 1", "\"count\": \"1\""),
+            ("\"pool\"", "\"extras\": [\"warp\"], \"pool\""),
+            ("\"replicas\": 4,", ""),
+        ] {
+            let text = CONFIG.replace(one, other);
+            assert!(
+                matches!(parse_known(&text), Err(ConfigError::Malformed(_))),
+                "{other}"
+            );
+        }
+        let trailing = format!("{CONFIG} {{}}");
         assert!(matches!(
-            parse(&unknown_key),
+            parse_known(&trailing),
             Err(ConfigError::Malformed(_))
         ));
+    }
+
+    #[test]
+    fn placeholder_has_the_port_of_an_invalid_configuration() {
+        let text = |port: &str| format!("{{\"metrics\": {{\"port\": {port}}}, \"sharing\": 7}}");
+        for (text, port) in [
+            (text("9401"), 9401),
+            (text("0"), 9400),
+            (text("99999"), 9400),
+            ("{".to_owned(), 9400),
+        ] {
+            assert_eq!(placeholder(&text).metrics.port, port, "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_versions_are_rejected() {
         let unknown_version = CONFIG.replace("v1alpha1", "v2");
         assert!(matches!(
             parse(&unknown_version),

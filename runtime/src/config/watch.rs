@@ -8,7 +8,7 @@ use inotify::{Inotify, WatchMask};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_stream::StreamExt;
 
-use super::{ConfigError, NodeConfig, parse, read};
+use super::{ConfigError, LoadedConfig, parse_known, read};
 
 /// How long the directory must be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
@@ -22,7 +22,7 @@ const RETRY_DELAY: Duration = Duration::from_secs(5);
 pub async fn watch(
     path: PathBuf,
     known: String,
-    changes: UnboundedSender<Result<NodeConfig, ConfigError>>,
+    changes: UnboundedSender<Result<LoadedConfig, ConfigError>>,
 ) {
     let mut known = Ok(known);
     loop {
@@ -62,7 +62,7 @@ pub async fn watch(
 fn poll_change(
     path: &Path,
     known: &mut Result<String, io::ErrorKind>,
-) -> Option<Result<NodeConfig, ConfigError>> {
+) -> Option<Result<LoadedConfig, ConfigError>> {
     let found = match read(path) {
         Err(ConfigError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
             return None;
@@ -77,7 +77,7 @@ fn poll_change(
     }
     *known = next;
     Some(match found {
-        Ok(text) => parse(&text),
+        Ok(text) => parse_known(&text),
         Err(error) => Err(ConfigError::Unreadable(error)),
     })
 }
@@ -115,8 +115,8 @@ mod tests {
     use super::*;
 
     async fn next_change(
-        changes: &mut UnboundedReceiver<Result<NodeConfig, ConfigError>>,
-    ) -> Result<NodeConfig, ConfigError> {
+        changes: &mut UnboundedReceiver<Result<LoadedConfig, ConfigError>>,
+    ) -> Result<LoadedConfig, ConfigError> {
         let next = tokio::time::timeout(Duration::from_secs(10), changes.recv()).await;
         next.expect("a change within ten seconds")
             .expect("the watch continues")
@@ -149,7 +149,10 @@ mod tests {
             "..3",
             &CONFIG.replace("\"demo\"", "\"other\""),
         );
-        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "other");
+        assert_eq!(
+            next_change(&mut changes).await.unwrap().config.cluster,
+            "other"
+        );
 
         publish_config_map(folder.path(), "..4", "{");
         assert!(matches!(
@@ -158,7 +161,10 @@ mod tests {
         ));
 
         publish_config_map(folder.path(), "..5", CONFIG);
-        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
+        assert_eq!(
+            next_change(&mut changes).await.unwrap().config.cluster,
+            "demo"
+        );
         watching.abort();
     }
 
@@ -181,7 +187,10 @@ mod tests {
 
         // The last configuration is valid again.
         fs::write(&path, CONFIG).unwrap();
-        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
+        assert_eq!(
+            next_change(&mut changes).await.unwrap().config.cluster,
+            "demo"
+        );
         watching.abort();
     }
 
@@ -193,7 +202,10 @@ mod tests {
         let (sender, mut changes) = unbounded_channel();
         // Changes before the watch starts are reported too.
         let watching = tokio::spawn(watch(path, String::new(), sender));
-        assert_eq!(next_change(&mut changes).await.unwrap().cluster, "demo");
+        assert_eq!(
+            next_change(&mut changes).await.unwrap().config.cluster,
+            "demo"
+        );
         watching.abort();
     }
 }

@@ -37,6 +37,7 @@ pub struct PluginMetrics {
     rescan_errors: Counter,
     reloaded: Gauge,
     generation: Gauge,
+    unknown_keys: Gauge,
     reload_failures: Counter,
     nvml_errors: Counters,
     missed_samples: Counters,
@@ -72,6 +73,7 @@ impl Default for PluginMetrics {
             rescan_errors: Counter::default(),
             reloaded: Gauge::default(),
             generation: Gauge::default(),
+            unknown_keys: Gauge::default(),
             reload_failures: Counter::default(),
             nvml_errors: Metric::default(),
             missed_samples: Metric::default(),
@@ -192,6 +194,12 @@ impl PluginMetrics {
         self.lock_latest().config = Some(hash.to_owned());
     }
 
+    /// Records how many keys of the active configuration are unknown.
+    pub fn set_unknown_keys(&self, count: usize) {
+        self.unknown_keys
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
     /// Counts a rejected configuration.
     pub fn count_rejected_config(&self) {
         self.reload_failures.inc();
@@ -277,10 +285,11 @@ impl PluginMetrics {
     }
 
     #[rustfmt::skip]
-    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 4] {
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 5] {
         [
             ("gpuc_config_last_reload_successful", "Whether the last configuration reload succeeded", &self.reloaded),
             ("gpuc_config_generation", "Number of configurations loaded since the start", &self.generation),
+            ("gpuc_config_unknown_keys", "Keys of the active configuration that are unknown", &self.unknown_keys),
             ("gpuc_monitoring_up", "Whether driver events are monitored", &self.monitoring_up),
             ("gpuc_unmonitored_gpus", "GPUs whose driver events are not monitored", &self.unmonitored),
         ]

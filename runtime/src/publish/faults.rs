@@ -262,3 +262,53 @@ async fn broken_responses_are_errors() {
         assert!(matches!(error, NodeError::Failed(_)), "{error}");
     }
 }
+
+/// The condition shows a configuration that the daemon cannot use, before and after the first discovery.
+#[tokio::test(start_paused = true)]
+async fn configuration_problems_are_published() {
+    let test = TestPublisher::start(&[]);
+    let has_reason = |reason: &'static str| {
+        move |server: &ServerState| {
+            let mut conditions = server.conditions.iter();
+            conditions.any(|condition| condition["reason"] == reason)
+        }
+    };
+    test.wait_until("healthy", has_reason("GPUsHealthy")).await;
+    let error = Some("is invalid".to_owned());
+    for (status, reason) in [
+        (
+            Status {
+                config_error: error.clone(),
+                ..Status::default()
+            },
+            "InvalidConfiguration",
+        ),
+        (
+            Status {
+                scans: 1,
+                unknown_keys: vec!["metrics.newKey".to_owned()],
+                ..Status::default()
+            },
+            "UnknownConfiguration",
+        ),
+        (
+            Status {
+                scans: 1,
+                config_error: error,
+                unknown_keys: vec!["metrics.newKey".to_owned()],
+                ..Status::default()
+            },
+            "InvalidConfiguration",
+        ),
+        (
+            Status {
+                scans: 1,
+                ..Status::default()
+            },
+            "GPUsHealthy",
+        ),
+    ] {
+        test.status.send_replace(status);
+        test.wait_until(reason, has_reason(reason)).await;
+    }
+}

@@ -12,6 +12,7 @@ use tracing::{debug, info, warn};
 
 use super::feature_file;
 use super::node::{HealthReport, NodeClient, NodeError};
+use crate::config::describe_unknown_keys;
 use crate::health::Reaction;
 use crate::labels::node_labels;
 use crate::run::Status;
@@ -145,7 +146,7 @@ async fn reconcile(
     published: &mut Published,
 ) -> Result<(), NodeError> {
     // Before the first discovery, the GPUs are unknown, which differs from a node without GPUs.
-    if status.scans == 0 && status.driver_error.is_none() {
+    if status.scans == 0 && status.driver_error.is_none() && status.config_error.is_none() {
         return Ok(());
     }
     let labels = publish_labels(node, state, status, published).await;
@@ -245,34 +246,44 @@ async fn create_events(node: Option<&NodeClient>, mut changes: mpsc::Receiver<Re
     }
 }
 
-/// Summarizes the health of the node's GPUs.
+/// Summarizes the health of the node's GPUs: the first problem in order of importance.
 fn health_report(state: &State, status: &Status) -> HealthReport {
-    let count = state.inventory.gpus.len();
+    let problem = |reason, message: &str| HealthReport {
+        healthy: false,
+        reason,
+        message: truncate_message(message),
+    };
+    if status.scans == 0
+        && let Some(error) = &status.config_error
+    {
+        let message = format!("no GPU is advertised: the configuration {error}");
+        return problem("InvalidConfiguration", &message);
+    }
     if let Some(error) = &status.driver_error {
-        return HealthReport {
-            healthy: false,
-            reason: "DriverMissing",
-            message: error.clone(),
-        };
+        return problem("DriverMissing", error);
     }
     if !state.unhealthy.is_empty() {
         let causes = state
             .unhealthy
             .iter()
             .map(|(uuid, cause)| format!("{uuid}: {cause}"));
-        return HealthReport {
-            healthy: false,
-            reason: "GPUUnhealthy",
-            message: truncate_message(&causes.collect::<Vec<_>>().join("; ")),
-        };
+        return problem("GPUUnhealthy", &causes.collect::<Vec<_>>().join("; "));
+    }
+    if let Some(error) = &status.config_error {
+        let message = format!("the previous configuration is kept: the new one {error}");
+        return problem("InvalidConfiguration", &message);
     }
     if !status.differences.is_empty() {
-        return HealthReport {
-            healthy: false,
-            reason: "NotAsConfigured",
-            message: truncate_message(&status.differences.join("; ")),
-        };
+        return problem("NotAsConfigured", &status.differences.join("; "));
     }
+    if !status.unknown_keys.is_empty() {
+        let keys = describe_unknown_keys(&status.unknown_keys);
+        return problem(
+            "UnknownConfiguration",
+            &format!("the configuration has {keys}"),
+        );
+    }
+    let count = state.inventory.gpus.len();
     let s = if count == 1 { "" } else { "s" };
     HealthReport {
         healthy: true,

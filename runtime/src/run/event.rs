@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use crate::config::{ConfigError, NodeConfig};
+use crate::config::{ConfigError, LoadedConfig};
 use crate::device::Inventory;
 use crate::host::HostFiles;
 use crate::nvml::guard::{JobId, Subject};
@@ -22,7 +22,7 @@ pub enum Event {
     /// A driver call that was overdue has returned.
     Returned(Subject),
     /// The configuration file changed.
-    Config(Result<NodeConfig, ConfigError>),
+    Config(Result<LoadedConfig, ConfigError>),
     /// A device plugin reported an event.
     Plugin(PluginEvent),
     /// A rediscovery of the GPUs was requested.

@@ -23,9 +23,9 @@ use tracing::{debug, error, info, warn};
 pub use driver::{CALL_TIMEOUT, DriverLoader};
 pub use event::Event;
 pub use status::Status;
-pub use wiring::{Settings, serve};
+pub use wiring::{Machine, Settings, serve};
 
-use crate::config;
+use crate::config::{self, LoadedConfig};
 use crate::device::{self, Inventory};
 use crate::health::{Health, HealthEvent, Reaction};
 use crate::host::HostFiles;
@@ -102,7 +102,7 @@ pub struct Daemon {
 impl Daemon {
     /// Creates a daemon with an empty state.
     pub fn new(
-        config: NodeConfig,
+        loaded: LoadedConfig,
         loader: DriverLoader,
         events: mpsc::UnboundedSender<Event>,
         outputs: Outputs,
@@ -113,6 +113,7 @@ impl Daemon {
             variable("DP_ENABLE_HEALTHCHECKS"),
         );
         let now = Instant::now();
+        let config = loaded.config;
         let mut daemon = Self {
             health: Health::new(health_policy::resolve(&config, &words)),
             health_check_variables: words,
@@ -136,6 +137,8 @@ impl Daemon {
             loader,
             events,
         };
+        daemon.set_unknown_keys(loaded.unknown_keys);
+        daemon.publish_status();
         daemon.check_mps();
         daemon
     }
@@ -296,7 +299,14 @@ impl Daemon {
         self.stop_monitoring(error);
     }
 
-    fn apply_config(&mut self, config: NodeConfig) {
+    fn set_unknown_keys(&mut self, keys: Vec<String>) {
+        self.outputs.metrics.set_unknown_keys(keys.len());
+        self.status.update_unknown_keys(keys);
+    }
+
+    fn apply_config(&mut self, loaded: LoadedConfig) {
+        let config = loaded.config;
+        self.set_unknown_keys(loaded.unknown_keys);
         info!(pool = config.pool, "configuration changed");
         if config.driver != self.config.driver {
             warn!("the change of `driver` takes effect when this pod restarts");

@@ -35,6 +35,11 @@ impl Probes for EventLoopProbes {
 
     fn check_readiness(&self) -> Result<(), String> {
         let status = self.status.borrow();
+        if status.scans == 0
+            && let Some(error) = &status.config_error
+        {
+            return Err(format!("waiting for a valid configuration: it {error}"));
+        }
         if let Some(error) = &status.driver_error {
             return Err(format!("waiting for the driver: {error}"));
         }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use tokio::time::Instant;
 
+use crate::config::describe_unknown_keys;
 use crate::plugin::PluginEvent;
 
 /// The status of the daemon, for probes and metrics.
@@ -13,6 +14,8 @@ pub struct Status {
     pub driver_error: Option<String>,
     /// Why the last configuration was rejected, if so.
     pub config_error: Option<String>,
+    /// The keys of the configuration that this version does not know; the others are applied.
+    pub unknown_keys: Vec<String>,
     /// The resources that the running kubelet has registered and watches.
     pub registered: BTreeSet<String>,
     /// The number of successful GPU discoveries.
@@ -38,6 +41,17 @@ impl Status {
                 tracing::warn!("{difference}");
             }
             self.differences = differences;
+        }
+    }
+
+    /// Updates the unknown keys of the configuration, and logs them if they changed.
+    pub(super) fn update_unknown_keys(&mut self, keys: Vec<String>) {
+        if keys != self.unknown_keys {
+            if !keys.is_empty() {
+                let keys = describe_unknown_keys(&keys);
+                tracing::warn!("the configuration has {keys}; the other keys are applied");
+            }
+            self.unknown_keys = keys;
         }
     }
 

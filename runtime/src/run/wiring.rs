@@ -8,16 +8,16 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::{error, info, warn};
 
 use super::allocator::Allocator;
 use super::probes::EventLoopProbes;
 use super::{Daemon, DriverLoader, Event, Outputs, Status};
-use crate::config;
+use crate::config::{self, LoadedConfig, NodeConfig};
 use crate::host::Roots;
 use crate::kubelet::pod_resources;
 use crate::metrics::{
@@ -38,10 +38,6 @@ const KUBELET_TIMEOUT: Duration = Duration::from_secs(1);
 pub struct Settings {
     /// The configuration file.
     pub config: PathBuf,
-    /// The paths to the node's files.
-    pub roots: Roots,
-    /// A simulated machine, instead of the driver.
-    pub fake: Option<Fake>,
     /// The kubelet's device plugin directory.
     pub device_plugins: PathBuf,
     /// The socket of the kubelet's PodResources API.
@@ -52,47 +48,38 @@ pub struct Settings {
     pub listen: IpAddr,
 }
 
-/// Runs the daemon until a termination signal.
-pub async fn serve(settings: Settings) -> Result<()> {
-    let name = settings.config.display().to_string();
-    let text = config::read(&settings.config).with_context(|| name.clone())?;
-    let first = config::parse(&text).with_context(|| name)?;
-    let (events, happened) = mpsc::unbounded_channel();
-    let (state_sender, state) = watch::channel(Daemon::empty_state(&first));
+/// The files and the driver of a node.
+pub struct Machine {
+    /// The paths to the node's files.
+    pub roots: Roots,
+    /// A simulated machine, instead of the driver.
+    pub fake: Option<Fake>,
+}
+
+/// Runs the daemon until a termination signal. `machine` finds the node's files for a configuration.
+pub async fn serve(
+    settings: Settings,
+    machine: impl FnOnce(&NodeConfig) -> Result<Machine>,
+) -> Result<()> {
+    let text = config::read(&settings.config);
+    let first = text
+        .as_deref()
+        .map_err(ToString::to_string)
+        .and_then(|text| config::parse_known(text).map_err(|error| error.to_string()));
+    let text = text.unwrap_or_default();
+    let (events, mut happened) = mpsc::unbounded_channel();
+    let initial = match &first {
+        Ok(loaded) => Daemon::empty_state(&loaded.config),
+        Err(_) => Daemon::empty_state(&config::placeholder(&text)),
+    };
+    let (state_sender, state) = watch::channel(initial);
     let (status_sender, status) = watch::channel(Status::default());
     let (change_sender, changes) = mpsc::channel(MAX_QUEUED_CHANGES);
     let metrics = PluginMetrics::default();
-    metrics.set_config_hash(&config::digest(&first));
     let driver = DriverHandle::default();
 
     subscribe_to_signals(&events)?;
-    let (plugin_events, mut plugins_said) = mpsc::unbounded_channel();
-    let plugins = Plugins::start(Setup {
-        folder: settings.device_plugins.clone(),
-        state: state.clone(),
-        handler: Arc::new(Allocator {
-            metrics: metrics.clone(),
-        }),
-        events: plugin_events,
-    });
-    let heard = events.clone();
-    tokio::spawn(async move {
-        while let Some(event) = plugins_said.recv().await {
-            if heard.send(Event::Plugin(event)).is_err() {
-                return;
-            }
-        }
-    });
-    let (config_sender, mut configs) = mpsc::unbounded_channel();
-    tokio::spawn(config::watch(settings.config.clone(), text, config_sender));
-    let heard = events.clone();
-    tokio::spawn(async move {
-        while let Some(config) = configs.recv().await {
-            if heard.send(Event::Config(config)).is_err() {
-                return;
-            }
-        }
-    });
+    watch_config(&settings.config, text, events.clone());
     let exporter = Exporter::start(
         Measured {
             state: state.clone(),
@@ -115,29 +102,112 @@ pub async fn serve(settings: Settings) -> Result<()> {
         Arc::new(exporter),
         Arc::new(probes),
     ));
-    let name = settings.node_name.clone();
     let sources = PublisherInputs {
-        state,
+        state: state.clone(),
         status,
         changes,
     };
-    tokio::spawn(publish_node(name, sources));
+    tokio::spawn(publish_node(settings.node_name.clone(), sources));
 
     let outputs = Outputs {
         state: state_sender,
         status: status_sender,
         changes: change_sender,
-        metrics,
+        metrics: metrics.clone(),
         driver,
     };
-    let loader = DriverLoader::new(settings.roots, settings.fake);
-    Daemon::new(first, loader, events, outputs)
+    let first = match first {
+        Ok(first) => first,
+        Err(error) => match await_config(&settings.config, &error, &outputs, &mut happened).await {
+            Some(first) => first,
+            None => return Ok(()),
+        },
+    };
+    metrics.set_config_hash(&config::digest(&first.config));
+    let Machine { roots, fake } = machine(&first.config)?;
+    let plugins = start_plugins(&settings.device_plugins, state, metrics, events.clone());
+    Daemon::new(first, DriverLoader::new(roots, fake), events, outputs)
         .run(happened)
         .await;
     plugins
         .stop()
         .await
         .context("the device plugins did not shut down cleanly")
+}
+
+/// Waits for a valid configuration, and reports each invalid one meanwhile: a restart would help only after minutes, and
+/// the last log of a process that exits is hard to find. Returns `None` on shutdown.
+async fn await_config(
+    path: &Path,
+    error: &str,
+    outputs: &Outputs,
+    happened: &mut UnboundedReceiver<Event>,
+) -> Option<LoadedConfig> {
+    let report = |error: &str| {
+        let path = path.display();
+        error!("no GPU is advertised, waiting for a valid configuration: {path} {error}");
+        outputs.metrics.count_rejected_config();
+        outputs
+            .status
+            .send_modify(|status| status.config_error = Some(error.to_owned()));
+    };
+    report(error);
+    loop {
+        match happened.recv().await? {
+            Event::Config(Ok(first)) => {
+                info!("the configuration is valid");
+                outputs
+                    .state
+                    .send_replace(Daemon::empty_state(&first.config));
+                outputs
+                    .status
+                    .send_modify(|status| status.config_error = None);
+                return Some(first);
+            }
+            Event::Config(Err(error)) => report(&error.to_string()),
+            Event::Liveness(reply) => drop(reply.send(())),
+            Event::Shutdown(reason) => {
+                info!("shutting down: {reason}");
+                return None;
+            }
+            _ => {}
+        }
+    }
+}
+
+fn start_plugins(
+    folder: &Path,
+    state: watch::Receiver<Arc<State>>,
+    metrics: PluginMetrics,
+    events: UnboundedSender<Event>,
+) -> Plugins {
+    let (sender, mut plugin_events) = mpsc::unbounded_channel();
+    tokio::spawn(async move {
+        while let Some(event) = plugin_events.recv().await {
+            if events.send(Event::Plugin(event)).is_err() {
+                return;
+            }
+        }
+    });
+    Plugins::start(Setup {
+        folder: folder.to_owned(),
+        state,
+        handler: Arc::new(Allocator { metrics }),
+        events: sender,
+    })
+}
+
+/// Sends each new content of the configuration file as an event, starting from `known`.
+fn watch_config(path: &Path, known: String, events: UnboundedSender<Event>) {
+    let (sender, mut configs) = mpsc::unbounded_channel();
+    tokio::spawn(config::watch(path.to_owned(), known, sender));
+    tokio::spawn(async move {
+        while let Some(config) = configs.recv().await {
+            if events.send(Event::Config(config)).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 /// Updates the Node object. Pods wait for the registration with the kubelet, but not for labels. The API client, with

@@ -62,6 +62,95 @@ async fn invalid_configuration_is_rejected() {
     );
 }
 
+/// A ConfigMap of a newer release must not stop an older daemon.
+#[tokio::test]
+async fn unknown_keys_are_reported_and_the_others_applied() {
+    let mut node = Node::new(H100);
+    node.config["newKey"] = json!({"a": [1, {"b": null}]});
+    node.config["expected"]["vendor"] = json!("nvidia");
+    node.configure();
+    node.start_all().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_for_log("does not know: `expected.vendor`, `newKey`")
+        .await;
+    let unknown_keys = async |node: &Node| {
+        let metrics = node.metrics().await;
+        metrics.values_with_labels("gpuc_config_unknown_keys", &[])
+    };
+    assert_eq!(unknown_keys(&node).await, [2.0]);
+
+    node.config["sharing"] = json!({"timeSlicing": {"replicas": 4, "rename": false, "fair": true}});
+    node.config.as_object_mut().unwrap().remove("newKey");
+    node.configure();
+    node.wait_for_devices(GPU, 32, 32).await;
+    node.wait_for_log("`sharing.fair`").await;
+    assert_eq!(unknown_keys(&node).await, [2.0]);
+
+    node.config["sharing"] = time_slicing(2);
+    node.config["expected"]
+        .as_object_mut()
+        .unwrap()
+        .remove("vendor");
+    node.configure();
+    node.wait_for_devices(GPU, 16, 16).await;
+    assert_eq!(unknown_keys(&node).await, [0.0]);
+}
+
+/// The daemon starts as soon as the file is corrected, without the kubelet's delay for containers that exit.
+#[tokio::test]
+async fn invalid_configuration_at_start_is_awaited() {
+    for (invalid, reason) in [
+        ("{", "EOF while parsing"),
+        (r#"{"kind": "NodeConfig"}"#, "missing field"),
+        (
+            r#"{"apiVersion": "node.gpuc.dev/v9", "kind": "NodeConfig"}"#,
+            "node.gpuc.dev/v9",
+        ),
+        (
+            r#"{"metrics": {"port": 9401, "gpus": true}, "sharing": {"telepathy": {}}}"#,
+            "unknown variant `telepathy`",
+        ),
+    ] {
+        let mut node = Node::new(H100);
+        // The default port, unless the invalid file has one.
+        let port = if invalid.contains("9401") { 9401 } else { 9400 };
+        node.config["metrics"]["port"] = json!(port);
+        node.address.set_port(port);
+        node.configure_with(invalid);
+        node.kubelet.start().await;
+        node.start();
+        node.wait_for_response("/readyz", 503, "waiting for a valid configuration")
+            .await;
+        node.wait_for_response("/readyz", 503, reason).await;
+        node.wait_for_response("/healthz", 200, "ok").await;
+        let metrics = node.metrics().await;
+        assert_eq!(
+            metrics.values_with_labels("gpuc_config_last_reload_successful", &[]),
+            [0.0]
+        );
+        node.wait_for_log("node.json").await;
+        node.config["sharing"] = json!({"clairvoyance": {}});
+        node.configure();
+        node.wait_for_response("/readyz", 503, "unknown variant `clairvoyance`")
+            .await;
+        assert_eq!(node.kubelet.seen().registrations.len(), 0);
+        node.config["sharing"] = time_slicing(4);
+        node.configure();
+        node.wait_until_ready().await;
+        node.wait_for_devices(GPU, 32, 32).await;
+    }
+}
+
+#[tokio::test]
+async fn daemon_without_valid_configuration_can_be_stopped() {
+    let mut node = Node::new(H100);
+    node.configure_with(r#"{"sharing": {"telepathy": {}}}"#);
+    node.start();
+    node.wait_for_log("waiting for a valid configuration").await;
+    node.signal("TERM");
+    assert!(node.wait_for_exit().await.success());
+}
+
 /// Users can start the daemon with a file in the working directory.
 #[tokio::test]
 async fn bare_file_name_is_watched() {

@@ -76,11 +76,11 @@ async fn sighup_triggers_discovery() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
-/// The daemon logs the error and exits.
+/// A wrong path is a mistake in the command line. A file with an invalid configuration can be corrected.
 #[tokio::test]
-async fn invalid_configuration_at_start_is_fatal() {
+async fn missing_configuration_at_start_is_fatal() {
     let mut node = Node::new(H100);
-    node.configure_with("{");
+    std::fs::remove_file(node.path("etc/node.json")).unwrap();
     node.start();
     assert_eq!(node.wait_for_exit().await.code(), Some(1));
     node.wait_for_log("node.json").await;
