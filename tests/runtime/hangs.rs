@@ -51,9 +51,9 @@ impl Node {
         let roots = fake.write_roots(folder.path()).unwrap();
         let control = fake.control();
         change(&control);
-        let config = config::parse(CONFIG).unwrap();
+        let config = config::parse_known(CONFIG).unwrap();
         let (events, received) = mpsc::unbounded_channel();
-        let (state_sender, state) = watch::channel(Daemon::empty_state(&config));
+        let (state_sender, state) = watch::channel(Daemon::empty_state(&config.config));
         let (status_sender, status) = watch::channel(Status::default());
         let (change_sender, changes) = mpsc::channel(64);
         let outputs = Outputs {
