@@ -1,7 +1,7 @@
 //! The runtime's configuration on the nodes of one pool: a JSON file in a ConfigMap. The compiler writes it and the
-//! runtime reads it. The format has its own version. A runtime that is older than its configuration applies the keys that
-//! it knows and reports the others; it must not stop advertising GPUs. These types therefore accept unknown keys, and the
-//! runtime collects them with `serde_ignored`.
+//! runtime reads it. The format has its own version. A runtime that is older than its configuration applies the keys
+//! that it knows and reports the others; it must not stop advertising GPUs. These types therefore accept unknown
+//! keys, and the runtime collects them with `serde_ignored`.
 
 use std::collections::BTreeMap;
 

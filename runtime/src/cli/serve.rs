@@ -32,7 +32,8 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
     };
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Threads for driver calls. A driver that hangs keeps at most one for each GPU and three others (`nvml::guard`).
+        // Threads for driver calls. A driver that hangs keeps at most one for each GPU and three others
+        // (`nvml::guard`).
         .max_blocking_threads(64)
         // Driver calls happen every few seconds; keeping idle threads is not worth it.
         .thread_keep_alive(THREAD_KEEP_ALIVE)

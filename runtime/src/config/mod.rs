@@ -116,8 +116,9 @@ pub fn parse(text: &str) -> Result<NodeConfig, ConfigError> {
     }
 }
 
-/// Parses the known keys of a configuration, and collects the unknown ones. Wrong types and unknown variants are errors:
-/// without them, the meaning is unknown. The version is checked first, so that a newer one is reported as such.
+/// Parses the known keys of a configuration, and collects the unknown ones. Wrong types and unknown variants are
+/// errors: without them, the meaning is unknown. The version is checked first, so that a newer one is reported as
+/// such.
 pub fn parse_known(text: &str) -> Result<LoadedConfig, ConfigError> {
     if let Ok(Header { api_version, kind }) = serde_json::from_str(text)
         && (api_version != API_VERSION || kind != KIND)

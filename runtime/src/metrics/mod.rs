@@ -41,8 +41,8 @@ pub struct MetricSources {
     pub state: watch::Receiver<Arc<State>>,
     /// The driver, to measure GPUs at a scrape.
     pub nvml: Arc<dyn Nvml>,
-    /// Returns the devices of pods. It is called by a scrape, at most once per [`POD_CACHE_TIME`] and with a timeout of a
-    /// second.
+    /// Returns the devices of pods. It is called by a scrape, at most once per [`POD_CACHE_TIME`] and with a timeout
+    /// of a second.
     pub pods: PodLister,
     /// The node's name.
     pub hostname: String,

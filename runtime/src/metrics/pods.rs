@@ -62,7 +62,7 @@ impl PodCache {
         }
     }
 
-    /// Starts a query in a task, so that it goes on for the other clients if one disconnects.
+    /// Starts a query in a task, so that it continues for the other clients if one disconnects.
     fn start_query(&self) -> Query {
         let (sender, result) = watch::channel(None);
         let response = timeout(POD_QUERY_TIMEOUT, (self.lister)());

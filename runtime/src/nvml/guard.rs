@@ -28,8 +28,8 @@ pub enum Subject {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct JobId(u64);
 
-/// A job: a sequence of calls on one thread. After an overdue call, the owner of the job no longer waits for it, and its
-/// remaining calls fail.
+/// A job: a sequence of calls on one thread. After an overdue call, the owner of the job no longer waits for it, and
+/// its remaining calls fail.
 pub struct Job {
     guard: CallGuard,
     id: JobId,

@@ -49,7 +49,8 @@ pub trait Nvml: Send + Sync {
 
 /// A subscription to GPU events.
 pub trait Watch: Send {
-    /// The monitored GPUs: the index that events refer to, and the UUID. Both are those of the time of the subscription.
+    /// The monitored GPUs: the index that events refer to, and the UUID. Both are those of the time of the
+    /// subscription.
     fn watched(&self) -> &[(u32, String)];
 
     /// The GPUs that are not monitored, and why.

@@ -1,5 +1,5 @@
-//! A bounded queue of the reports of a watcher. Equal reports are merged, so that a GPU that reports thousands of errors
-//! per second neither fills the memory nor delays the errors of other GPUs.
+//! A bounded queue of the reports of a watcher. Equal reports are merged, so that a GPU that reports thousands of
+//! errors per second neither fills the memory nor delays the errors of other GPUs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

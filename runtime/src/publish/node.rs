@@ -27,7 +27,8 @@ const EVENTS_NAMESPACE: &str = "default";
 const MAX_ATTEMPTS: usize = 5;
 
 /// Timeout of one request to the API server, from the connection to the end of the response. The API server itself
-/// ends a request after a minute (`--request-timeout`); a server that is alive answers these small ones in milliseconds.
+/// ends a request after a minute (`--request-timeout`); a server that is alive answers these small ones in
+/// milliseconds.
 pub const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Timeout of a connection to the API server; shorter than [`REQUEST_TIMEOUT`], so that the error names the cause.
@@ -130,8 +131,8 @@ impl NodeClient {
         Self { timeout, ..self }
     }
 
-    /// Waits for a response, at most for the timeout. An abandoned request closes its connection (HTTP/1.1), so that the
-    /// next one opens another.
+    /// Waits for a response, at most for the timeout. An abandoned request closes its connection (HTTP/1.1), so that
+    /// the next one opens another.
     async fn limit<T>(
         &self,
         response: impl Future<Output = kube::Result<T>>,

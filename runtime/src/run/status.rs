@@ -22,7 +22,7 @@ pub struct Status {
     pub scans: u64,
     /// When the last successful GPU discovery finished.
     pub scanned_at: Option<Instant>,
-    /// Why driver events are not monitored, although the configuration asks for it.
+    /// Why driver events are not monitored, although the configuration enables it.
     pub monitoring_error: Option<String>,
     /// The driver calls that have not returned in time.
     pub overdue_calls: Vec<String>,

@@ -135,8 +135,8 @@ pub async fn serve(
         .context("the device plugins did not shut down cleanly")
 }
 
-/// Waits for a valid configuration, and reports each invalid one meanwhile: a restart would help only after minutes, and
-/// the last log of a process that exits is hard to find. Returns `None` on shutdown.
+/// Waits for a valid configuration, and reports each invalid one meanwhile: a restart would help only after minutes,
+/// and the last log of a process that exits is hard to find. Returns `None` on shutdown.
 async fn await_config(
     path: &Path,
     error: &str,

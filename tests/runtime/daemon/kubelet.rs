@@ -48,7 +48,7 @@ async fn wiped_folder_is_registered_again() {
     );
 }
 
-/// A kubelet that accepts the registration and never asks for the devices does not use them.
+/// A kubelet that accepts the registration and never requests the devices does not use them.
 #[tokio::test]
 async fn node_without_list_is_not_ready() {
     let mut node = Node::new(H100);

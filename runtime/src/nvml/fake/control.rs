@@ -137,8 +137,8 @@ impl Control {
         self.enqueue(|_| Some(Err(nvml_error(kind, "event wait"))));
     }
 
-    /// Sends an event. Subscriptions that exclude the GPU do not receive it; the others refer to the GPU by its index at
-    /// the time of the subscription.
+    /// Sends an event. Subscriptions that exclude the GPU do not receive it; the others refer to the GPU by its index
+    /// at the time of the subscription.
     pub fn send(&self, gpu: Option<u32>, kind: NvmlEventKind) {
         let uuid = {
             let world = self.shared.lock_state();
