@@ -24,6 +24,14 @@ pub(super) fn write(path: &Path, labels: &BTreeMap<String, String>) -> io::Resul
     fs::rename(&temporary, path)
 }
 
+/// Removes the file, if it exists.
+pub(super) fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

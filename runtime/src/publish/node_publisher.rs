@@ -44,7 +44,10 @@ pub struct PublisherInputs {
 /// The last published values.
 #[derive(Default)]
 struct Published {
-    labels: Option<BTreeMap<String, String>>,
+    /// The labels that the daemon applied to the Node.
+    node_labels: Option<BTreeMap<String, String>>,
+    /// The label file and its labels.
+    feature_file: Option<(String, BTreeMap<String, String>)>,
     health_report: Option<HealthReport>,
     untainted: Option<(String, Instant)>,
 }
@@ -158,6 +161,8 @@ async fn reconcile(
     labels.and(condition).and(taint)
 }
 
+/// Publishes the labels where the configuration wants them, and removes them elsewhere: a changed configuration must
+/// not leave labels that later become wrong. Labels that an earlier process applied to the Node are removed as well.
 async fn publish_labels(
     node: Option<&NodeClient>,
     state: &State,
@@ -167,21 +172,43 @@ async fn publish_labels(
     if status.scans == 0 {
         return Ok(());
     }
-    let wanted = node_labels(state, None);
-    if published.labels.as_ref() == Some(&wanted) {
-        return Ok(());
+    let labels = node_labels(state, None);
+    let (for_node, for_file) = match &state.config.labels {
+        LabelOutput::Node => (labels, None),
+        LabelOutput::FeatureFile { path } => (BTreeMap::new(), Some((path.clone(), labels))),
+        LabelOutput::None => (BTreeMap::new(), None),
+    };
+    publish_feature_file(for_file, published);
+    if let Some(node) = node
+        && published.node_labels.as_ref() != Some(&for_node)
+    {
+        node.apply_labels(&for_node).await?;
+        published.node_labels = Some(for_node);
     }
-    match (&state.config.labels, node) {
-        (LabelOutput::None, _) | (LabelOutput::Node, None) => {}
-        (LabelOutput::Node, Some(node)) => node.apply_labels(&wanted).await?,
-        (LabelOutput::FeatureFile { path }, _) => {
-            if let Err(error) = feature_file::write(Path::new(path), &wanted) {
-                warn!("cannot write the labels to {path}: {error}");
-            }
-        }
-    }
-    published.labels = Some(wanted);
     Ok(())
+}
+
+/// Writes the label file, and removes one at another path.
+fn publish_feature_file(
+    wanted: Option<(String, BTreeMap<String, String>)>,
+    published: &mut Published,
+) {
+    if published.feature_file == wanted {
+        return;
+    }
+    let path = wanted.as_ref().map(|(path, _)| path);
+    if let Some((before, _)) = &published.feature_file
+        && path != Some(before)
+        && let Err(error) = feature_file::remove(Path::new(before))
+    {
+        warn!("cannot remove the labels in {before}: {error}");
+    }
+    if let Some((path, labels)) = &wanted
+        && let Err(error) = feature_file::write(Path::new(path), labels)
+    {
+        warn!("cannot write the labels to {path}: {error}");
+    }
+    published.feature_file = wanted;
 }
 
 async fn publish_condition(
@@ -341,6 +368,68 @@ pub(super) mod tests {
             files: Arc::new(HostFiles::default()),
             unhealthy: BTreeMap::new(),
         }
+    }
+
+    fn scanned() -> Status {
+        Status {
+            scans: 1,
+            ..Status::default()
+        }
+    }
+
+    #[tokio::test]
+    async fn labels_follow_the_configured_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("gpuc").display().to_string();
+        let (client, known) = start_server(ServerState {
+            labels: BTreeMap::from([("zone".to_owned(), "a".to_owned())]),
+            ..ServerState::default()
+        });
+        let (node, mut state, mut published) = (
+            NodeClient::new(&client, NODE),
+            state(),
+            Published::default(),
+        );
+        let file = LabelOutput::FeatureFile { path: path.clone() };
+        let orders = [
+            LabelOutput::None,
+            LabelOutput::Node,
+            LabelOutput::None,
+            file.clone(),
+            LabelOutput::Node,
+            file,
+            LabelOutput::None,
+        ];
+        for output in orders {
+            let config = Arc::make_mut(&mut state.config);
+            config.labels = output.clone();
+            reconcile(Some(&node), &state, &scanned(), &mut published)
+                .await
+                .unwrap();
+            let on_node = known.lock().unwrap().labels.len() > 1;
+            assert_eq!(on_node, output == LabelOutput::Node, "{output:?}");
+            let in_file = Path::new(&path).exists();
+            let to_file = matches!(output, LabelOutput::FeatureFile { .. });
+            assert_eq!(in_file, to_file, "{output:?}");
+            assert_eq!(known.lock().unwrap().labels["zone"], "a");
+        }
+    }
+
+    /// The configuration of a restarted daemon no longer has labels.
+    #[tokio::test]
+    async fn labels_of_an_earlier_process_are_removed() {
+        let (client, known) = start_server(ServerState::default());
+        let (node, mut state) = (NodeClient::new(&client, NODE), state());
+        Arc::make_mut(&mut state.config).labels = LabelOutput::Node;
+        reconcile(Some(&node), &state, &scanned(), &mut Published::default())
+            .await
+            .unwrap();
+        assert!(!known.lock().unwrap().labels.is_empty());
+        Arc::make_mut(&mut state.config).labels = LabelOutput::None;
+        reconcile(Some(&node), &state, &scanned(), &mut Published::default())
+            .await
+            .unwrap();
+        assert!(known.lock().unwrap().labels.is_empty());
     }
 
     #[tokio::test]
