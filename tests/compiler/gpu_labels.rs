@@ -9,6 +9,7 @@ use crate::support::{Outcome, compile_text};
 
 const AWS: &str = "aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}";
 const GKE: &str = "gcp: {project: my-project, location: us-central1, cluster: {create: {}}}";
+const EXISTING: &str = "gcp: {project: my-project, location: us-central1, cluster: {existing: {}}}";
 const ON_PREM: &str = "onPrem: {context: demo}";
 const L4: &str = "machine: g6.xlarge";
 const L4_GKE: &str = "machine: g2-standard-4";
@@ -130,6 +131,14 @@ const CASES: &[Case] = &[
         charts: "",
         writer: GpuLabelWriter::None,
     },
+    // GPU Feature Discovery can be part of the existing cluster.
+    Case {
+        cloud: EXISTING,
+        machine: L4_GKE,
+        stack: "devicePlugin: cloud",
+        charts: "",
+        writer: GpuLabelWriter::Unknown,
+    },
 ];
 
 #[test]
@@ -194,6 +203,34 @@ fn adding_node_feature_discovery_adds_the_labels() {
         .find(|it| it.name == "node-feature-discovery");
     let values: Value = serde_json::to_value(&discovery.unwrap().values).unwrap();
     assert_eq!(values["master"]["config"]["extraLabelNs"][0], "nvidia.com");
+}
+
+/// Where the values disable GPU Feature Discovery, the help names them, and following it adds the labels.
+#[test]
+fn help_names_the_value_that_disables_feature_discovery() {
+    let label = "nvidia.com/gpu.product: NVIDIA-L4";
+    for (case, remove, expected) in [
+        (
+            &CASES[6],
+            "nvidia-device-plugin: {values: {gfd: {enabled: false}}}",
+            "remove `gfd.enabled: false` from the values of `charts.nvidia-device-plugin` in the cluster file",
+        ),
+        (
+            &CASES[8],
+            "gpu-operator: {values: {gfd: {enabled: false}}}",
+            "remove `gfd.enabled: false` from the values of `charts.gpu-operator` in the cluster file",
+        ),
+    ] {
+        let (_, text) = lint(case, label);
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(text.contains(expected), "{text}");
+        let charts = case.charts.replace(remove, "");
+        let fixed = Case {
+            charts: charts.trim_end_matches(", ").to_owned().leak(),
+            ..*case
+        };
+        assert!(lint(&fixed, label).0.is_empty());
+    }
 }
 
 /// The GPU Operator itself labels nodes with GPUs, also where NVIDIA's own chart installs the plugin.

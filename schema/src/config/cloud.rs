@@ -51,6 +51,17 @@ impl CloudSection {
         }
     }
 
+    /// Whether gpuc adds pools to a cluster that exists: `cluster.existing` of a cloud. Such a cluster can contain
+    /// components that the file does not describe.
+    pub fn has_existing_cluster(&self) -> bool {
+        match self {
+            Self::Aws(aws) => matches!(aws.cluster.value, AwsCluster::Existing(_)),
+            Self::Gcp(gcp) => matches!(gcp.cluster.value, GcpCluster::Existing(_)),
+            Self::Azure(azure) => matches!(azure.cluster.value, AzureCluster::Existing(_)),
+            Self::OnPrem(_) => false,
+        }
+    }
+
     /// The name in the cloud of an existing cluster, if it differs from `metadata.name`.
     pub fn existing_name(&self) -> Option<&Spanned<String>> {
         let name = match self {

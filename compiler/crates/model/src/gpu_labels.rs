@@ -15,8 +15,8 @@ pub enum GpuLabelWriter {
     Runtime,
     /// GPU Feature Discovery, installed by the chart of NVIDIA's device plugin or by the GPU Operator.
     FeatureDiscovery,
-    /// Something that the file does not describe may write them: the nodes exist already, or Node Feature Discovery
-    /// that gpuc does not install reads the file that gpuc-runtime writes.
+    /// Something that the file does not describe may write them: the nodes or the cluster exist already, or Node
+    /// Feature Discovery that gpuc does not install reads the file that gpuc-runtime writes.
     Unknown,
     /// Nothing.
     None,
@@ -68,7 +68,9 @@ pub fn is_gpu_label(key: &str) -> bool {
 impl Cluster {
     /// What writes the labels of the GPUs of a pool's nodes.
     pub fn gpu_label_writer(&self, pool: &Pool) -> GpuLabelWriter {
-        let otherwise = if pool.is_existing() {
+        let may_have_other_software =
+            pool.is_existing() || self.config.cloud.has_existing_cluster();
+        let otherwise = if may_have_other_software {
             GpuLabelWriter::Unknown
         } else {
             GpuLabelWriter::None
@@ -88,9 +90,7 @@ impl Cluster {
                 };
             }
             DevicePlugin::Nvidia => self.has_feature_discovery(pool),
-            DevicePlugin::Operator => {
-                self.is_enabled("gpu-operator", &["gfd", "enabled"]) != Some(false)
-            }
+            DevicePlugin::Operator => self.chart_without_feature_discovery(pool).is_none(),
             DevicePlugin::Cloud => false,
         };
         if is_discovered {
@@ -109,7 +109,18 @@ impl Cluster {
     pub fn has_feature_discovery(&self, pool: &Pool) -> bool {
         self.can_run_feature_discovery(pool)
             && self.has_node_feature_discovery()
-            && self.is_enabled("nvidia-device-plugin", &["gfd", "enabled"]) != Some(false)
+            && self.chart_without_feature_discovery(pool).is_none()
+    }
+
+    /// The chart of the pool's device plugin if its values in the file disable GPU Feature Discovery:
+    /// `gfd.enabled: false`.
+    pub fn chart_without_feature_discovery(&self, pool: &Pool) -> Option<&'static str> {
+        let chart = match pool.plugin.value {
+            DevicePlugin::Nvidia => "nvidia-device-plugin",
+            DevicePlugin::Operator => "gpu-operator",
+            DevicePlugin::Gpuc | DevicePlugin::Cloud => return None,
+        };
+        (self.is_enabled(chart, &["gfd", "enabled"]) == Some(false)).then_some(chart)
     }
 
     /// Whether NVIDIA's device plugin serves the pool and GPU Feature Discovery next to it finds the driver's library.

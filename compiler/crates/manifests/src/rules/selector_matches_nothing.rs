@@ -236,10 +236,27 @@ fn unwritten_label_help(
     if !is_gpu_label(key) || pools().next().is_none() || !pools().all(|pool| is_unwritten(&pool)) {
         return None;
     }
-    let discovery = if pools().all(|pool| ctx.cluster.can_run_feature_discovery(pool)) {
-        "; or add `charts: {node-feature-discovery: {}}` to the cluster file, so that GPU Feature Discovery writes it"
-    } else {
-        ""
+    let mut charts = pools().filter_map(|pool| ctx.cluster.chart_without_feature_discovery(pool));
+    let needs_chart = !ctx.cluster.has_node_feature_discovery()
+        && pools().all(|pool| ctx.cluster.can_run_feature_discovery(pool));
+    let discovery = match charts.next() {
+        Some(chart) => {
+            let missing = if needs_chart {
+                " and add `charts: {node-feature-discovery: {}}`"
+            } else {
+                ""
+            };
+            format!(
+                "; or remove `gfd.enabled: false` from the values of `charts.{chart}`{missing} in the cluster file, so \
+                 that GPU Feature Discovery writes it"
+            )
+        }
+        None if needs_chart => {
+            "; or add `charts: {node-feature-discovery: {}}` to the cluster file, so that GPU \
+                                Feature Discovery writes it"
+                .to_owned()
+        }
+        None => String::new(),
     };
     Some(format!(
         "nothing writes the label `{key}`: {help}{discovery}"
