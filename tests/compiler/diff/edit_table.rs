@@ -210,9 +210,9 @@ const ROWS: &[EditRow] = &[
     (ON_PREM, "hosts: [dgx-01, dgx-02]\n    nodes: {count: 2}", "hosts: [dgx-01]\n    nodes: {count: 1}", WorkloadRestarted, "pool dgx"),
     (ON_PREM, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (NOTEBOOKS, "{profile: 1g.10gb, count: 7}", "{profile: 2g.20gb, count: 3}", MigReconfigured, "MIG devices"),
-    (NOTEBOOKS, "torch-notebook:1.0.0", "torch-notebook:1.1.0", Nothing, "Helm release jupyterhub"),
+    (NOTEBOOKS, "torch-notebook:1.0.0", "torch-notebook:1.1.0", ServiceRestarted, "Helm release jupyterhub"),
     (NOTEBOOKS, "authenticator_class: github", "authenticator_class: google", ServiceRestarted, "Helm release jupyterhub"),
-    (NOTEBOOKS, "memory: 32Gi", "memory: 64Gi", Nothing, "singleuser"),
+    (NOTEBOOKS, "memory: 32Gi", "memory: 64Gi", ServiceRestarted, "singleuser"),
     // Teams, queues, priorities.
     (QUEUES, "guaranteed: 16, limit: 28}\n", "guaranteed: 8, limit: 28}\n", QuotaCut, "ClusterQueue"),
     (QUEUES, "cpu: 800", "cpu: 900", QuotaRaised, "ClusterQueue"),

@@ -35,7 +35,7 @@ pub enum Restart {
 }
 
 /// The annotation of pods with a digest of the settings that their containers read once.
-pub(crate) const START_CONFIG: &str = "gpuc.dev/start-config";
+pub const START_CONFIG: &str = "gpuc.dev/start-config";
 
 /// The settings of every chart that are read once.
 pub const READ_ONCE: &[ReadOnce] = &[

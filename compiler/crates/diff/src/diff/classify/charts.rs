@@ -46,11 +46,9 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
         ],
     ),
     (&JOBSET, Impact::ServiceRestarted, &[]),
-    (
-        &JUPYTERHUB,
-        Impact::ServiceRestarted,
-        &[("singleuser", Impact::Nothing)],
-    ),
+    // The hub reads all values, also those of notebooks, and a checksum restarts it (`checksum/secret` in
+    // jupyterhub/zero-to-jupyterhub-k8s@48ea50e3 jupyterhub/templates/hub/deployment.yaml, 2026-11-27).
+    (&JUPYTERHUB, Impact::ServiceRestarted, &[]),
     (&KARPENTER, Impact::ServiceRestarted, &[]),
     (
         &KUBE_PROMETHEUS_STACK,
@@ -65,7 +63,12 @@ static CHARTS: &[(&Chart, Impact, &[ValueImpact])] = &[
     (&LWS, Impact::ServiceRestarted, &[]),
     (&NETWORK_OPERATOR, Impact::ServiceRestarted, &[]),
     (&NODE_FEATURE_DISCOVERY, Impact::ServiceRestarted, &[]),
-    (&NVIDIA_DEVICE_PLUGIN, Impact::DevicePluginRestarted, &[]),
+    // GPU Feature Discovery is a DaemonSet of its own.
+    (
+        &NVIDIA_DEVICE_PLUGIN,
+        Impact::DevicePluginRestarted,
+        &[("gfd", Impact::ServiceRestarted)],
+    ),
 ];
 
 pub(super) fn classify(setting: &DiffContext<'_>, delta: &Delta) -> Classification {

@@ -2,6 +2,8 @@
 
 use std::cmp::Ordering;
 
+use gpuc_compile::charts::read_once::START_CONFIG;
+
 use super::super::changes::{Delta, EntityChange};
 use super::super::entities::{Entities, Entity, EntityKey};
 use super::super::impact::Impact;
@@ -159,10 +161,7 @@ fn classify_by_use(
             ))
         }
         ("ConfigMap", "gpuc-runtime") if delta.entity_change() == EntityChange::Modified => {
-            Some(Classification::with_reason(
-                DevicePluginRestarted,
-                "gpuc-runtime reloads it without a restart, and advertises the new resources",
-            ))
+            Some(classify_node_config(setting, delta, path))
         }
         ("NicNodePolicy" | "NicClusterPolicy", _) => {
             classify_network_driver(setting, entity, delta)
@@ -172,6 +171,55 @@ fn classify_by_use(
         }
         _ => None,
     }
+}
+
+/// Verdict for a changed configuration of gpuc-runtime. Its containers read some settings only when they start; then
+/// the annotation of the DaemonSet's template changes too (`start_digest` in `lower/node_config.rs`).
+fn classify_node_config(setting: &DiffContext<'_>, delta: &Delta, path: &str) -> Classification {
+    let (_, field) = path.split_once(" » ").unwrap_or_default();
+    let field = field.split(['.', '[']).next().unwrap_or_default();
+    match field {
+        "sharing" | "driver" if restarts_daemon_set(setting, &delta.key) => {
+            Classification::with_reason(
+                DevicePluginRestarted,
+                "the pool's DaemonSet restarts with it",
+            )
+        }
+        "sharing" | "resources" => Classification::with_reason(
+            DevicePluginRestarted,
+            "gpuc-runtime reloads it without a restart, and advertises the new resources",
+        ),
+        "labels" | "expected" | "placement" | "health" => {
+            Classification::with_reason(Nothing, "gpuc-runtime reloads it without a restart")
+        }
+        _ => Classification::with_reason(
+            DevicePluginRestarted,
+            "gpuc-runtime reloads it without a restart",
+        ),
+    }
+}
+
+/// Whether the template of the DaemonSet with the name of this ConfigMap changes.
+fn restarts_daemon_set(setting: &DiffContext<'_>, config_map: &EntityKey) -> bool {
+    let EntityKey::Object {
+        namespace, name, ..
+    } = config_map
+    else {
+        return false;
+    };
+    let key = EntityKey::Object {
+        group: "apps".to_owned(),
+        kind: "DaemonSet".to_owned(),
+        namespace: namespace.clone(),
+        name: name.clone(),
+    };
+    let annotation = |entities: &Entities| {
+        let fields = &entities.by_key.get(&key)?.fields;
+        let mut fields = fields.iter();
+        let found = fields.find(|(path, _)| path.contains(START_CONFIG));
+        found.map(|(_, field)| field.value.clone())
+    };
+    annotation(setting.before) != annotation(setting.after)
 }
 
 /// Verdict for another NIC driver or another owner of it: the kernel module is unloaded with all its connections, and a
