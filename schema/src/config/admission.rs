@@ -9,7 +9,8 @@ use crate::Spanned;
 /// them. gpuc generates Kubernetes `ValidatingAdmissionPolicies` from the pools. If unset, gpuc generates none. The
 /// policies validate pods, and workload resources when they are created or their pod template changes: Deployments,
 /// `StatefulSets`, `DaemonSets`, `ReplicaSets`, Jobs and `CronJobs`. They do not affect running pods. They protect
-/// against mistakes, not against malicious users: if a policy cannot be evaluated, the API server admits the pod.
+/// against mistakes, not against malicious users. If a policy cannot be evaluated, the API server rejects the pod under
+/// `enforce`, and otherwise returns a warning.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Admission {

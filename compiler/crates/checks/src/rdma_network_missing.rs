@@ -26,8 +26,8 @@ network (`hostNetwork: true`) or attaches a network with the annotation `k8s.v1.
         reason: "gpuc gives these pods the RDMA devices, but not the network interfaces of the adapters, because it does
 not know their names and addresses. The addresses that RoCE uses belong to these interfaces. Without
 them NCCL finds the devices, and its connections fail.",
-        remedy: "Add `podPatch: {hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}` to the workload. Its pods then use
-the interfaces and ports of the node, and network policies do not apply to them. If another component
+        remedy: "Set `hostNetwork: true` and `dnsPolicy: ClusterFirstWithHostNet` in the workload's `podPatch`. Its pods then
+use the interfaces and ports of the node, and network policies do not apply to them. If another component
 attaches a network to the pods, add the warning to `allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -83,7 +83,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .primary_label("pods on several nodes use RDMA")
             .label(roce.span, format!("the adapters of pool `{}`", pool.name))
             .help(format!(
-                "add `podPatch: {{hostNetwork: true, dnsPolicy: ClusterFirstWithHostNet}}` to workload `{}`",
+                "set `hostNetwork: true` and `dnsPolicy: ClusterFirstWithHostNet` in `podPatch` of workload `{}`",
                 workload.name
             ))
             .emit();
