@@ -134,6 +134,11 @@ impl DriverFiles {
         }
     }
 
+    /// The folders in which the libraries of the driver are searched, below its root.
+    pub fn library_folders() -> &'static [&'static str] {
+        LIBRARY_FOLDERS
+    }
+
     /// Returns the missing file without which no container can compute, if any.
     pub fn missing_file(&self, version: &str) -> Option<String> {
         let name = format!("libcuda.so.{version}");

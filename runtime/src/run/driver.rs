@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpuc_schema::node_config::DeviceInjection;
+use gpuc_schema::node_config::{DeviceInjection, Driver};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Event;
@@ -109,18 +109,32 @@ impl DriverLoader {
     }
 
     /// Writes the CDI specs of a state if containers receive devices through CDI. Returns the error message if writing
-    /// fails.
+    /// fails, or if the driver's files are not found: containers would start without the driver's libraries.
     pub(super) fn write_specs(&self, state: &State) -> Result<(), String> {
         let DeviceInjection::Cdi { spec_dir, .. } = &state.config.devices else {
             return Ok(());
         };
         let version = &state.inventory.driver.version;
         let files = DriverFiles::read(&self.roots.driver, version);
+        if !state.inventory.gpus.is_empty()
+            && let Some(missing) = files.missing_file(version)
+        {
+            return Err(missing_library(&missing, &state.config.driver));
+        }
         let specs = cdi::specs(&state.config, &state.inventory, &state.files, &files);
         cdi_file::write(&PathBuf::from(spec_dir), &specs)
             .map(drop)
             .map_err(|error| format!("cannot write CDI specs to {spec_dir}: {error}"))
     }
+}
+
+fn missing_library(library: &str, driver: &Driver) -> String {
+    let folders = DriverFiles::library_folders().join(", ");
+    let root = &driver.host_root;
+    format!(
+        "containers would have no CUDA: {library} of the driver is in none of {folders} below {root}, the driver's \
+         folder on the node"
+    )
 }
 
 /// Queries the conditions of GPUs, one after the other.

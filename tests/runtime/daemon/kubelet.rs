@@ -1,6 +1,7 @@
 //! Restarts of the kubelet, its requests, and the CDI specs that allocations refer to.
 
 use std::fs;
+use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
 use gpuc_runtime::kubelet::api::v1beta1::{
@@ -93,7 +94,13 @@ async fn node_without_kubelet_is_not_ready() {
     );
 }
 
+/// The driver's library that containers need, below the driver's folder.
+fn cuda_library(node: &Node) -> PathBuf {
+    node.driver.root().join("usr/lib64/libcuda.so.570.86.15")
+}
+
 fn enable_cdi(node: &mut Node) {
+    fs::write(cuda_library(node), "").unwrap();
     let folder = node.path("cdi");
     node.config["devices"] = json!({"cdi": {"specDir": folder}});
     node.configure();
@@ -154,6 +161,32 @@ async fn unwritable_spec_folder_makes_gpus_unhealthy() {
     fs::remove_file(node.path("cdi")).unwrap();
     node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-3"]).await.unwrap();
+}
+
+/// A container would start without CUDA.
+#[tokio::test]
+async fn missing_cuda_library_makes_gpus_unhealthy() {
+    let mut node = Node::new(H100);
+    enable_cdi(&mut node);
+    let library = cuda_library(&node);
+    fs::remove_file(&library).unwrap();
+    node.kubelet.start().await;
+    node.start();
+    node.wait_for_devices(GPU, 8, 0).await;
+    let error = node.allocate(GPU, &["GPU-3"]).await.unwrap_err();
+    for part in ["libcuda.so.570.86.15", "/usr/lib/x86_64-linux-gnu"] {
+        assert!(error.message().contains(part), "{error}");
+    }
+    // An installer adds the file later.
+    fs::write(&library, "").unwrap();
+    node.wait_for_devices(GPU, 8, 8).await;
+    let file = node.path("cdi/k8s.device-plugin.nvidia.com-gpu.json");
+    let spec = fs::read_to_string(file).unwrap();
+    assert!(spec.contains("/usr/lib64/libcuda.so.570.86.15"), "{spec}");
+    // And an upgrade of the driver removes it.
+    fs::remove_file(&library).unwrap();
+    node.signal("HUP");
+    node.wait_for_devices(GPU, 8, 0).await;
 }
 
 /// The node's container runtime or an administrator can delete the specs.

@@ -1,4 +1,4 @@
-//! The files of a simulated machine: `/dev`, `/proc` and `/sys`.
+//! The files of a simulated machine: `/dev`, `/proc`, `/sys`, and the driver's library that containers need.
 
 use std::path::Path;
 use std::{fs, io};
@@ -39,7 +39,9 @@ impl Fake {
             &roots.sys.join("class/dmi/id/product_name"),
             "gpuc fake machine\n",
         )?;
-        fs::create_dir_all(&roots.driver)?;
+        let version = &world.machine.driver.version;
+        let library = format!("usr/lib64/libcuda.so.{version}");
+        write(&roots.driver.join(library), "")?;
         Ok(roots)
     }
 }
