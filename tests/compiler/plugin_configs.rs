@@ -148,10 +148,98 @@ fn keys_that_the_plugin_does_not_read_are_reported() {
     assert!(found.contains("is not YAML: "), "{found}");
 }
 
+/// The plugin does not start with a value of another type, version or range.
+#[test]
+fn values_that_the_plugin_refuses_are_reported() {
+    let replicas = |value: &str| {
+        format!(
+            "sharing: {{timeSlicing: {{resources: [{{name: nvidia.com/gpu, replicas: {value}}}]}}}}"
+        )
+    };
+    let key = "`sharing.timeSlicing.resources[].replicas`";
+    let at_least_two =
+        "write an integer of at least 2; to advertise each GPU once, remove the section";
+    for value in ["-3", "0", "1", "2.5", "\"2\""] {
+        let message = format!(
+            "GPUC3006 NVIDIA's device plugin refuses `{value}` as the value of {key}; {at_least_two}"
+        );
+        assert_findings(
+            "nvidia",
+            SLICED,
+            &config("gpu", &replicas(value)),
+            &[&message],
+        );
+    }
+    let boolean = "write `true` or `false`, without quotes";
+    for (body, value, key, help) in [
+        (
+            "flags: {failOnInitError: maybe}",
+            "`\"maybe\"`",
+            "flags.failOnInitError",
+            boolean,
+        ),
+        (
+            "flags: {migStrategy: all}",
+            "`\"all\"`",
+            "flags.migStrategy",
+            "write `none`, `single` or `mixed`",
+        ),
+        (
+            "flags: {plugin: {deviceListStrategy: [envvar, cdi]}}",
+            "`\"cdi\"`",
+            "flags.plugin.deviceListStrategy[]",
+            "write `envvar`, `volume-mounts`, `cdi-annotations` or `cdi-cri`",
+        ),
+        (
+            "sharing: {timeSlicing: foo}",
+            "`\"foo\"`",
+            "sharing.timeSlicing",
+            "write a mapping",
+        ),
+        (
+            "sharing: [timeSlicing]",
+            "a list",
+            "sharing",
+            "write a mapping",
+        ),
+        (
+            "sharing: {mps: {resources: {}}}",
+            "a mapping",
+            "sharing.mps.resources",
+            "write a list",
+        ),
+    ] {
+        let message = format!(
+            "GPUC3006 NVIDIA's device plugin refuses {value} as the value of `{key}`; {help}"
+        );
+        assert_findings("nvidia", NONE, &config("default", body), &[&message]);
+    }
+    let renamed = "sharing:\n  timeSlicing:\n    renameByDefault: \"true\"\n    resources: [{name: gpu, replicas: 4}]";
+    let message = format!(
+        "GPUC3006 NVIDIA's device plugin refuses `\"true\"` as the value of `sharing.timeSlicing.renameByDefault`; \
+         {boolean}"
+    );
+    assert_findings("nvidia", SLICED, &config("gpu", renamed), &[&message]);
+    let nameless = "sharing: {timeSlicing: {resources: [{replicas: 4}]}}";
+    let message = "GPUC3006 NVIDIA's device plugin refuses `sharing.timeSlicing.resources[]` without `name`; add `name`";
+    assert_findings("nvidia", SLICED, &config("gpu", nameless), &[message]);
+    let newer = "config:\n  map:\n    default: |\n      version: v2\n";
+    let message =
+        "GPUC3006 NVIDIA's device plugin refuses `\"v2\"` as the value of `version`; write `v1`";
+    assert_findings("nvidia", NONE, newer, &[message]);
+    for accepted in [
+        "flags: {plugin: {deviceListStrategy: cdi-cri}, gfd: {sleepInterval: 60s, oneshot: null}}",
+        "flags: {plugin: {deviceListStrategy: [envvar, cdi-cri], deviceIDStrategy: index}}",
+        "sharing: {}\nimex: {channelIDs: [0], required: true}",
+    ] {
+        assert_findings("nvidia", NONE, &config("default", accepted), &[]);
+    }
+}
+
 #[test]
 fn mig_strategy_of_the_values_takes_precedence() {
     let message = "GPUC3006 the device plugin advertises MIG devices with the strategy `single` on pool `gpu`; remove \
-                   this value and change `sharing` of the pool";
+                   this value and write `strategy: single` in `sharing.mig` of the pool";
     assert_findings("operator", MIG, "mig: {strategy: single}\n", &[message]);
     assert_findings("operator", MIG, "mig: {strategy: mixed}\n", &[]);
     // GPUs that are not partitioned are advertised alike.

@@ -6,70 +6,117 @@ use gpuc_syntax::source::Sources;
 use gpuc_syntax::yaml;
 use serde_json::{Value as Json, json};
 
-/// The keys of a configuration. `*` stands for the items of a list.
-const KEYS: &[&str] = &[
-    "version",
-    "flags",
-    "flags.migStrategy",
-    "flags.failOnInitError",
-    "flags.mpsRoot",
-    "flags.nvidiaDriverRoot",
-    "flags.nvidiaDevRoot",
-    "flags.gdrcopyEnabled",
-    "flags.gdsEnabled",
-    "flags.mofedEnabled",
-    "flags.useNodeFeatureAPI",
-    "flags.deviceDiscoveryStrategy",
-    "flags.plugin",
-    "flags.plugin.passDeviceSpecs",
-    "flags.plugin.deviceListStrategy",
-    "flags.plugin.deviceListStrategy.*",
-    "flags.plugin.deviceIDStrategy",
-    "flags.plugin.cdiAnnotationPrefix",
-    "flags.plugin.nvidiaCTKPath",
-    "flags.plugin.containerDriverRoot",
-    "flags.plugin.sharedDevicesAllocationPolicy",
-    "flags.gfd",
-    "flags.gfd.oneshot",
-    "flags.gfd.noTimestamp",
-    "flags.gfd.sleepInterval",
-    "flags.gfd.outputFile",
-    "flags.gfd.machineTypeFile",
-    "resources",
-    "resources.gpus",
-    "resources.gpus.*",
-    "resources.gpus.*.pattern",
-    "resources.gpus.*.name",
-    "resources.mig",
-    "resources.mig.*",
-    "resources.mig.*.pattern",
-    "resources.mig.*.name",
-    "sharing",
-    "sharing.timeSlicing",
-    "sharing.timeSlicing.renameByDefault",
-    "sharing.timeSlicing.failRequestsGreaterThanOne",
-    "sharing.timeSlicing.resources",
-    "sharing.timeSlicing.resources.*",
-    "sharing.timeSlicing.resources.*.name",
-    "sharing.timeSlicing.resources.*.replicas",
-    "sharing.timeSlicing.resources.*.devices",
-    "sharing.timeSlicing.resources.*.devices.*",
-    "sharing.timeSlicing.resources.*.rename",
-    "sharing.mps",
-    "sharing.mps.renameByDefault",
-    "sharing.mps.failRequestsGreaterThanOne",
-    "sharing.mps.resources",
-    "sharing.mps.resources.*",
-    "sharing.mps.resources.*.name",
-    "sharing.mps.resources.*.replicas",
-    "sharing.mps.resources.*.devices",
-    "sharing.mps.resources.*.devices.*",
-    "sharing.mps.resources.*.rename",
-    "imex",
-    "imex.channelIDs",
-    "imex.channelIDs.*",
-    "imex.required",
+/// What the plugin accepts as the value of a key.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Mapping,
+    List,
+    Text,
+    /// A string or a list of strings.
+    TextOrList,
+    Boolean,
+    /// An integer of at least this number.
+    Integer(u64),
+    /// One of these strings.
+    Choice(&'static [&'static str]),
+    /// Values of several types, which gpuc does not compare with a pool.
+    Any,
+}
+
+use Kind::{Any, Boolean, Choice, Integer, List, Mapping, Text, TextOrList};
+
+const DEVICE_LIST_STRATEGIES: &[&str] = &["envvar", "volume-mounts", "cdi-annotations", "cdi-cri"];
+
+/// The keys of a configuration and their values. `*` stands for the items of a list.
+///
+/// Source: NVIDIA/k8s-device-plugin@1b826acc6 `api/config/v1` (the types, `UnmarshalJSON` of each) and
+/// `cmd/nvidia-device-plugin/main.go`, `validateFlags` (the choices), 2026-11-27.
+const KEYS: &[(&str, Kind)] = &[
+    ("version", Choice(&["v1"])),
+    ("flags", Mapping),
+    ("flags.migStrategy", Choice(&["none", "single", "mixed"])),
+    ("flags.failOnInitError", Boolean),
+    ("flags.mpsRoot", Text),
+    ("flags.nvidiaDriverRoot", Text),
+    ("flags.nvidiaDevRoot", Text),
+    ("flags.gdrcopyEnabled", Boolean),
+    ("flags.gdsEnabled", Boolean),
+    ("flags.mofedEnabled", Boolean),
+    ("flags.useNodeFeatureAPI", Boolean),
+    (
+        "flags.deviceDiscoveryStrategy",
+        Choice(&["auto", "nvml", "tegra"]),
+    ),
+    ("flags.plugin", Mapping),
+    ("flags.plugin.passDeviceSpecs", Boolean),
+    ("flags.plugin.deviceListStrategy", TextOrList),
+    (
+        "flags.plugin.deviceListStrategy.*",
+        Choice(DEVICE_LIST_STRATEGIES),
+    ),
+    ("flags.plugin.deviceIDStrategy", Choice(&["uuid", "index"])),
+    ("flags.plugin.cdiAnnotationPrefix", Text),
+    ("flags.plugin.nvidiaCTKPath", Text),
+    ("flags.plugin.containerDriverRoot", Text),
+    (
+        "flags.plugin.sharedDevicesAllocationPolicy",
+        Choice(&["distributed", "packed"]),
+    ),
+    ("flags.gfd", Mapping),
+    ("flags.gfd.oneshot", Boolean),
+    ("flags.gfd.noTimestamp", Boolean),
+    ("flags.gfd.sleepInterval", Any),
+    ("flags.gfd.outputFile", Text),
+    ("flags.gfd.machineTypeFile", Text),
+    ("resources", Mapping),
+    ("resources.gpus", List),
+    ("resources.gpus.*", Mapping),
+    ("resources.gpus.*.pattern", Text),
+    ("resources.gpus.*.name", Text),
+    ("resources.mig", List),
+    ("resources.mig.*", Mapping),
+    ("resources.mig.*.pattern", Text),
+    ("resources.mig.*.name", Text),
+    ("sharing", Mapping),
+    ("sharing.timeSlicing", Mapping),
+    ("sharing.timeSlicing.renameByDefault", Boolean),
+    ("sharing.timeSlicing.failRequestsGreaterThanOne", Boolean),
+    ("sharing.timeSlicing.resources", List),
+    ("sharing.timeSlicing.resources.*", Mapping),
+    ("sharing.timeSlicing.resources.*.name", Text),
+    ("sharing.timeSlicing.resources.*.replicas", Integer(2)),
+    ("sharing.timeSlicing.resources.*.devices", Any),
+    ("sharing.timeSlicing.resources.*.devices.*", Any),
+    ("sharing.timeSlicing.resources.*.rename", Text),
+    ("sharing.mps", Mapping),
+    ("sharing.mps.renameByDefault", Boolean),
+    ("sharing.mps.failRequestsGreaterThanOne", Boolean),
+    ("sharing.mps.resources", List),
+    ("sharing.mps.resources.*", Mapping),
+    ("sharing.mps.resources.*.name", Text),
+    ("sharing.mps.resources.*.replicas", Integer(2)),
+    ("sharing.mps.resources.*.devices", Any),
+    ("sharing.mps.resources.*.devices.*", Any),
+    ("sharing.mps.resources.*.rename", Text),
+    ("imex", Mapping),
+    ("imex.channelIDs", List),
+    ("imex.channelIDs.*", Integer(0)),
+    ("imex.required", Boolean),
 ];
+
+/// The required keys of list items, by the path of the items.
+const REQUIRED_KEYS: &[(&str, &[&str])] = &[
+    ("resources.gpus.*", &["pattern", "name"]),
+    ("resources.mig.*", &["pattern", "name"]),
+    ("sharing.timeSlicing.resources.*", &["name", "replicas"]),
+    ("sharing.mps.resources.*", &["name", "replicas"]),
+];
+
+/// A problem of a configuration, and its correction.
+pub(super) struct Problem {
+    pub(super) message: String,
+    pub(super) help: String,
+}
 
 /// Reads a configuration. An empty one is null.
 ///
@@ -91,7 +138,18 @@ pub(super) fn read_config(text: &str) -> Result<Json, String> {
     }
 }
 
-pub(super) fn collect_unknown_keys(value: &Json, path: &str, unknown: &mut Vec<String>) {
+/// Returns the keys that the plugin ignores, and the values that it refuses.
+pub(super) fn find_problems(config: &Json) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    match config {
+        Json::Null => {}
+        Json::Object(_) => collect_problems(config, "", &mut problems),
+        _ => problems.push(refused_value("the configuration", config, Mapping)),
+    }
+    problems
+}
+
+fn collect_problems(value: &Json, path: &str, problems: &mut Vec<Problem>) {
     let below = |key: &str| match path {
         "" => key.to_owned(),
         path => format!("{path}.{key}"),
@@ -100,28 +158,96 @@ pub(super) fn collect_unknown_keys(value: &Json, path: &str, unknown: &mut Vec<S
         Json::Object(entries) => {
             for (key, value) in entries {
                 let path = below(key);
-                if KEYS.contains(&path.as_str()) {
-                    collect_unknown_keys(value, &path, unknown);
-                } else {
-                    unknown.push(path);
+                match KEYS.iter().find(|(known, _)| *known == path) {
+                    Some((_, kind)) => check_value(value, &path, *kind, problems),
+                    None => problems.push(Problem {
+                        message: format!("NVIDIA's device plugin does not read the key `{path}`"),
+                        help: unknown_key_help(&path),
+                    }),
                 }
+            }
+            let required = REQUIRED_KEYS.iter().find(|(items, _)| *items == path);
+            let required = required.map_or(&[][..], |(_, keys)| keys);
+            for key in required.iter().filter(|key| !entries.contains_key(**key)) {
+                let items = readable(path);
+                problems.push(Problem {
+                    message: format!("NVIDIA's device plugin refuses `{items}` without `{key}`"),
+                    help: format!("add `{key}`"),
+                });
             }
         }
         Json::Array(items) => {
+            let path = below("*");
+            let kind = KEYS.iter().find(|(known, _)| *known == path);
             for item in items {
-                collect_unknown_keys(item, &below("*"), unknown);
+                check_value(item, &path, kind.map_or(Any, |(_, kind)| *kind), problems);
             }
         }
         _ => {}
     }
 }
 
-pub(super) fn unknown_key_help(path: &str) -> String {
+/// Checks a value and what it contains. The plugin treats null like an absent key.
+fn check_value(value: &Json, path: &str, kind: Kind, problems: &mut Vec<Problem>) {
+    let is_valid = match kind {
+        Mapping => value.is_object(),
+        List => value.is_array(),
+        Text => value.is_string(),
+        TextOrList => value.is_array() || is_one_of(value, DEVICE_LIST_STRATEGIES),
+        Boolean => value.is_boolean(),
+        Integer(min) => value.as_u64().is_some_and(|number| number >= min),
+        Choice(choices) => is_one_of(value, choices),
+        Any => return,
+    };
+    let is_absent = value.is_null() && !matches!(kind, Integer(_));
+    if is_valid {
+        collect_problems(value, path, problems);
+    } else if !is_absent {
+        problems.push(refused_value(&format!("`{}`", readable(path)), value, kind));
+    }
+}
+
+fn is_one_of(value: &Json, choices: &[&str]) -> bool {
+    value.as_str().is_some_and(|value| choices.contains(&value))
+}
+
+fn refused_value(place: &str, value: &Json, kind: Kind) -> Problem {
+    let choices =
+        |choices: &[&str]| format!("write {}", phrases::quoted_conjunction(choices, "or"));
+    let help = match kind {
+        Mapping => "write a mapping".to_owned(),
+        List => "write a list".to_owned(),
+        Text => "write a string".to_owned(),
+        TextOrList => choices(DEVICE_LIST_STRATEGIES),
+        Boolean => "write `true` or `false`, without quotes".to_owned(),
+        Integer(2) => {
+            "write an integer of at least 2; to advertise each GPU once, remove the section"
+                .to_owned()
+        }
+        Integer(min) => format!("write an integer of at least {min}"),
+        Choice(allowed) => choices(allowed),
+        Any => "remove it".to_owned(),
+    };
+    let value = match value {
+        Json::Object(_) => "a mapping".to_owned(),
+        Json::Array(_) => "a list".to_owned(),
+        scalar => format!("`{scalar}`"),
+    };
+    Problem {
+        message: format!("NVIDIA's device plugin refuses {value} as the value of {place}"),
+        help,
+    }
+}
+
+fn readable(path: &str) -> String {
+    path.replace(".*", "[]")
+}
+
+fn unknown_key_help(path: &str) -> String {
     if path == "sharing.mig" {
         return "remove it, and write `sharing: {mig: ...}` for the pool".to_owned();
     }
-    let readable = |path: &str| path.replace(".*", "[]");
-    match phrases::closest_match(path, KEYS.iter().copied()) {
+    match phrases::closest_match(path, KEYS.iter().map(|(key, _)| *key)) {
         Some(key) => format!("write `{}`", readable(key)),
         None => "remove it".to_owned(),
     }
@@ -165,7 +291,11 @@ impl Advertised {
                     "write `sharing: {{{method}: {{replicas: {replicas}{rename}}}}}` for the pool"
                 )
             }
-            None => "change `sharing` of the pool".to_owned(),
+            None if self.strategy == "none" => "remove `sharing` of the pool".to_owned(),
+            None => format!(
+                "write `strategy: {}` in `sharing.mig` of the pool",
+                self.strategy
+            ),
         }
     }
 }

@@ -16,10 +16,9 @@ use gpuc_schema::config::DevicePlugin;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::{Entry, Node};
 use gpuc_syntax::source::Span;
+use serde_json::Value as Json;
 
-use self::config::{
-    advertised_by, advertised_of, collect_unknown_keys, read_config, unknown_key_help,
-};
+use self::config::{advertised_by, advertised_of, find_problems, read_config};
 
 use crate::charts::{GPU_OPERATOR, NVIDIA_DEVICE_PLUGIN};
 
@@ -31,8 +30,9 @@ pub(super) static PLUGIN_CONFIG_CONTRADICTS_POOL: Code = Code {
     summary: "a configuration of NVIDIA's device plugin contradicts a pool",
     checks: "Whether NVIDIA's device plugin, with your values of its chart or of the GPU Operator, advertises what
 `sharing` of each pool says: the method, the replicas, the renaming, and the MIG strategy. Whether the
-configuration of each pool exists, and is YAML with only keys that the plugin reads.",
-    reason: "The plugin ignores a key that it does not know, and advertises what its configuration says. Quotas,
+configuration of each pool exists, and is YAML with only keys and values that the plugin accepts.",
+    reason: "The plugin ignores a key that it does not know, does not start with a value that it refuses, and advertises
+what its configuration says. Quotas,
 queues, alerts and `verify.sh` use the numbers that the pool implies.",
     remedy: "Remove the values, and write `sharing` for the pool: gpuc writes the configuration.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -185,19 +185,15 @@ impl Location {
                 )];
             }
         };
-        let mut unknown = Vec::new();
-        collect_unknown_keys(&config, "", &mut unknown);
-        let mut findings: Vec<_> = unknown
-            .into_iter()
-            .map(|path| {
-                let message = format!("NVIDIA's device plugin does not read the key `{path}`");
-                refused(message, &unknown_key_help(&path))
-            })
+        let problems = find_problems(&config).into_iter();
+        let mut findings: Vec<_> = problems
+            .map(|problem| refused(problem.message, &problem.help))
             .collect();
         for method in ["timeSlicing", "mps"] {
             let section = &config["sharing"][method];
-            let resources = section["resources"].as_array();
-            if section.is_object() && resources.is_none_or(Vec::is_empty) {
+            let is_empty =
+                |value: &Json| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+            if section.is_object() && is_empty(&section["resources"]) {
                 let message = format!(
                     "NVIDIA's device plugin refuses `sharing.{method}` without `resources`"
                 );
