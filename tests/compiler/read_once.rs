@@ -176,16 +176,19 @@ fn changed_chart_values_restart_their_reader() {
         pools.each_ref().map(String::as_str),
         true,
     );
-    // The name of the user's ConfigMap is kept.
-    let named = written(
-        "gpu-operator",
-        "{dcgmExporter: {config: {name: mine}}}",
-        OPERATOR,
-    );
-    let plan = plan(&named);
-    let release = plan.iter().find(|(name, _)| name == "release gpu-operator");
-    let name = release.unwrap().1.pointer("/dcgmExporter/config/name");
-    assert_eq!(name.unwrap(), "mine");
+    // A name that the user writes gets the digest too, unless the ConfigMap exists.
+    let named = |config: &str| {
+        let values = format!("{{dcgmExporter: {{config: {{{config}}}}}}}");
+        let plan = plan(&written("gpu-operator", &values, OPERATOR));
+        let release = plan.iter().find(|(name, _)| name == "release gpu-operator");
+        let name = release.unwrap().1.pointer("/dcgmExporter/config/name");
+        name.unwrap().as_str().unwrap().to_owned()
+    };
+    let [first, second] =
+        ["SM", "MEM"].map(|clock| named(&format!("name: mine, data: DCGM_FI_DEV_{clock}_CLOCK")));
+    assert!(first.starts_with("mine-") && second.starts_with("mine-"));
+    assert_ne!(first, second);
+    assert_eq!(named("name: mine, create: false"), "mine");
 }
 
 /// Objects with settings, by a part of their name, and how a change of them is noticed.

@@ -115,8 +115,8 @@ pub static CHART_OVERRIDES_DERIVED_VALUE: Code = Code {
     summary: "a chart value overrides a value that gpuc derives from the file",
     checks: "Whether a key below `charts.<chart>.values` overrides a value that gpuc derives from the rest of the
 file: where pods run (`tolerations`, `nodeSelector`, `affinity`, `runtimeClassName`), which
-components are enabled (`enabled`), and names that other components refer to (`fullnameOverride`,
-`clusterName`). A list replaces gpuc's list, and `null` removes its value.",
+components are enabled (`enabled`), names that other components refer to (`fullnameOverride`,
+`clusterName`), and the MIG layouts of the GPU Operator. A list replaces gpuc's list, and `null` removes its value.",
         reason: "Your value takes precedence. A DaemonSet without the toleration for a pool's taint runs on none of
 its nodes, and a disabled driver is not installed. The README and `cloud/verify.sh` still expect
 them.",

@@ -26,6 +26,9 @@ const DERIVED_KEYS: &[&str] = &[
     TOLERATIONS,
 ];
 
+/// The paths of other derived values: the MIG layouts of the pools.
+const DERIVED_PATHS: &[&[&str]] = &[&["migManager", "config", "data", "config.yaml"]];
+
 const TOLERATIONS: &str = "tolerations";
 
 /// Compares every value below `charts` with gpuc's own.
@@ -83,7 +86,9 @@ impl OverrideSearch {
                 continue;
             };
             self.path.push(entry.key.clone());
-            let derived = derived || DERIVED_KEYS.contains(&entry.key.as_str());
+            let is_derived_path = || DERIVED_PATHS.iter().any(|path| self.path == *path);
+            let derived =
+                derived || DERIVED_KEYS.contains(&entry.key.as_str()) || is_derived_path();
             self.compare_value(own, entry, derived);
             self.path.pop();
         }
@@ -183,6 +188,16 @@ mod tests {
         );
         let overridden = override_(ours(), json!({"worker": "", "driver": []}));
         assert_eq!(overridden.len(), 2, "{overridden:?}");
+    }
+
+    /// The MIG manager applies only the layouts of this text.
+    #[test]
+    fn layouts_are_derived() {
+        let layouts =
+            |text: &str| json!({"migManager": {"config": {"data": {"config.yaml": text}}}});
+        let found = override_(layouts("a"), layouts("b"));
+        assert_eq!(found, ["migManager.config.data.config.yaml \"a\""]);
+        assert_eq!(override_(layouts("a"), layouts("a")), [""; 0]);
     }
 
     #[test]

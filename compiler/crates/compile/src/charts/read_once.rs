@@ -1,7 +1,7 @@
 //! Settings that the pods of a chart read once, when they start. A change of them must also change something that
 //! restarts the pods.
 
-use gpuc_syntax::node::{Node, Origin};
+use gpuc_syntax::node::{self, Node, Scalar};
 use serde_json::{Value, json};
 
 use super::keys::merge;
@@ -24,7 +24,7 @@ pub struct ReadOnce {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Restart {
     /// The settings become a ConfigMap, whose name is in the template of the pods. gpuc appends a digest of the
-    /// settings to its name, which has this path.
+    /// settings to its name, which has this path, if the chart creates it.
     Name(&'static [&'static str]),
     /// gpuc writes a digest of the settings to an annotation of the pods. The annotations have this path.
     Annotation(&'static [&'static str]),
@@ -106,10 +106,8 @@ pub(crate) fn with_digests(chart: &str, mut values: Node) -> Node {
         };
         let digest = short_digest(&json!(settings).to_string());
         let (path, text) = match row.restart {
-            Restart::Name(path) => match find(&values, path) {
-                // A name of the user's is kept: the ConfigMap may exist already.
-                Some(name) if matches!(name.origin, Origin::Generated(_) | Origin::Inherited) => {
-                    let name = name.text().unwrap_or_default();
+            Restart::Name(path) => match find(&values, path).and_then(Node::text) {
+                Some(name) if is_created(&values, path) => {
                     (path.to_vec(), format!("{name}-{digest}"))
                 }
                 _ => continue,
@@ -125,6 +123,13 @@ pub(crate) fn with_digests(chart: &str, mut values: Node) -> Node {
         values = merge(values, &Node::from_serializable(&patch, origin));
     }
     values
+}
+
+/// Whether the chart creates the ConfigMap with the name at this path. Otherwise it exists, and its name is fixed.
+fn is_created(values: &Node, name: &[&str]) -> bool {
+    let section = name.split_last().map_or(&[][..], |(_, section)| section);
+    let create = find(values, section).and_then(|section| section.get("create"));
+    create.is_some_and(|it| matches!(it.value, node::Value::Scalar(Scalar::Bool(true))))
 }
 
 fn find<'n>(values: &'n Node, path: &[&str]) -> Option<&'n Node> {

@@ -134,7 +134,7 @@ pub(super) fn override_pod(pod: Node, own: &Node) -> Node {
 pub(super) fn requests_devices(own: &Node) -> bool {
     let keys = ["extra_resource_limits", "extra_resource_guarantees"];
     let requests = keys.iter().filter_map(|key| own.get(key));
-    let mut amounts = requests.flat_map(|requests| requests.entries());
+    let mut amounts = requests.flat_map(Node::entries);
     amounts.any(|amount| !is_zero(&amount.value))
 }
 
