@@ -266,3 +266,39 @@ fn steps_wait_only_for_drivers_of_the_tree() {
         ],
     );
 }
+
+/// The impact and the reason of the changed configuration of gpuc-runtime, between two settings of a pool.
+fn config_change(before: &str, after: &str) -> (Impact, String) {
+    let file = |pool: &str| {
+        format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\n\
+             kubernetes: {{version: \"1.36\"}}\ncloud: {{onPrem: {{context: demo}}}}\n\
+             stack: {{runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}}\nnodePools:\n\
+             - {{name: gpu, gpu: {{model: L4, perNode: 2}}, hosts: [a], nodes: {{count: 1}}, {pool}}}\n"
+        )
+    };
+    let found = diff_of_texts(&file(before), &file(after));
+    let mut changes = found.changes.iter();
+    let change = changes.find(|it| it.kind == "ConfigMap").unwrap();
+    (change.impact, change.reason.clone().unwrap_or_default())
+}
+
+/// Only `gpuc-runtime mps` and `mig apply` read the configuration once.
+#[test]
+fn changed_configuration_restarts_only_its_readers() {
+    let shared =
+        |method: &str, replicas: u8| format!("sharing: {{{method}: {{replicas: {replicas}}}}}");
+    let (_, reason) = config_change(&shared("mps", 2), &shared("mps", 4));
+    assert_eq!(reason, "the pool's DaemonSet restarts with it");
+    let sliced = config_change(&shared("timeSlicing", 2), &shared("timeSlicing", 4));
+    assert_eq!(sliced.0, Impact::DevicePluginRestarted);
+    assert!(
+        sliced
+            .1
+            .contains("without a restart, and advertises the new resources"),
+        "{sliced:?}"
+    );
+    let labels = config_change("sharing: none", "sharing: none, stack: {nodeLabels: none}");
+    let reason = "gpuc-runtime reloads it without a restart".to_owned();
+    assert_eq!(labels, (Impact::Nothing, reason));
+}

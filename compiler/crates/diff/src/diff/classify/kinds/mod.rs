@@ -179,7 +179,7 @@ fn classify_node_config(setting: &DiffContext<'_>, delta: &Delta, path: &str) ->
     let (_, field) = path.split_once(" » ").unwrap_or_default();
     let field = field.split(['.', '[']).next().unwrap_or_default();
     match field {
-        "sharing" | "driver" if restarts_daemon_set(setting, &delta.key) => {
+        "sharing" | "resources" | "driver" if restarts_daemon_set(setting, &delta.key) => {
             Classification::with_reason(
                 DevicePluginRestarted,
                 "the pool's DaemonSet restarts with it",
