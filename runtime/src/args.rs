@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 
+/// The name of this program in log filters.
+const PROGRAM: &str = "gpuc_runtime";
+
 /// The device plugin for NVIDIA GPUs that gpuc deploys on every GPU node.
 #[derive(Debug, Parser)]
 #[command(name = "gpuc-runtime", version)]
@@ -112,6 +115,10 @@ pub struct ServeArgs {
     /// IP address to serve metrics and probes on
     #[arg(long, value_name = "ADDRESS", default_value = "0.0.0.0")]
     pub listen: std::net::IpAddr,
+
+    /// Directory for the health of the GPUs, so that a restart of the container keeps it; by default, it is not stored
+    #[arg(long, value_name = "DIRECTORY")]
+    pub state: Option<PathBuf>,
 }
 
 /// `gpuc-runtime inspect`.
@@ -176,9 +183,26 @@ fn filter(words: &str) -> Result<Targets, String> {
             ));
         }
     }
-    words
-        .parse::<Targets>()
-        .map_err(|error| format!("{error}: use a filter such as `info,gpuc_runtime::health=debug`"))
+    let targets = words.parse::<Targets>().map_err(|error| {
+        format!("{error}: use a filter such as `info,gpuc_runtime::health=debug`")
+    })?;
+    Ok(limit_libraries(targets))
+}
+
+/// Applies a level below `info` to gpuc-runtime only. Its libraries log every frame of every connection; they can be
+/// named: `debug,h2=debug`.
+fn limit_libraries(targets: Targets) -> Targets {
+    let level = targets.default_level().unwrap_or(LevelFilter::OFF);
+    if level <= LevelFilter::INFO {
+        return targets;
+    }
+    let is_named = targets.iter().any(|(target, _)| target == PROGRAM);
+    let targets = targets.with_default(LevelFilter::INFO);
+    if is_named {
+        targets
+    } else {
+        targets.with_target(PROGRAM, level)
+    }
 }
 
 #[cfg(test)]
@@ -186,6 +210,23 @@ mod tests {
     use tracing_subscriber::filter::LevelFilter;
 
     use super::*;
+
+    #[test]
+    fn libraries_log_details_only_if_they_are_named() {
+        let enabled = |words: &str, target: &str| {
+            filter(words)
+                .expect(words)
+                .would_enable(target, &tracing::Level::DEBUG)
+        };
+        for words in ["debug", "trace", "debug,gpuc_runtime::health=info"] {
+            assert!(enabled(words, "gpuc_runtime::run"), "{words}");
+            assert!(!enabled(words, "h2::codec"), "{words}");
+        }
+        assert!(!enabled("debug,gpuc_runtime=info", "gpuc_runtime::run"));
+        assert!(enabled("debug,h2=debug", "h2::codec"));
+        let libraries = filter("debug").expect("a filter");
+        assert!(libraries.would_enable("kube", &tracing::Level::INFO));
+    }
 
     #[test]
     fn invalid_filters_are_rejected() {
@@ -207,6 +248,7 @@ mod tests {
             assert_eq!(targets.default_level(), Some(LevelFilter::INFO), "{words}");
         }
         let targets = filter("warn,gpuc_runtime::health=debug").expect("a filter");
+        assert!(!targets.would_enable("h2", &tracing::Level::INFO));
         assert!(targets.would_enable("gpuc_runtime::health", &tracing::Level::DEBUG));
         assert!(!targets.would_enable("gpuc_runtime::run", &tracing::Level::INFO));
     }

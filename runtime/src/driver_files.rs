@@ -37,8 +37,13 @@ const PROGRAMS: &[&str] = &[
     "nvidia-imex-ctl",
 ];
 
-/// Firmware directories of the kernel.
-const FIRMWARE_FOLDERS: &[&str] = &["/lib/firmware/updates", "/lib/firmware"];
+/// Firmware directories of the kernel. `/lib` is a link to `/usr/lib` on most hosts, of which only `/usr` is mounted.
+const FIRMWARE_FOLDERS: &[&str] = &[
+    "/lib/firmware/updates",
+    "/lib/firmware",
+    "/usr/lib/firmware/updates",
+    "/usr/lib/firmware",
+];
 
 /// Settings of the driver's graphics, `OpenCL` and ray tracing parts.
 const SETTINGS_FILES: &[&str] = &[
@@ -132,6 +137,20 @@ impl DriverFiles {
             storage: existing(STORAGE_FILES),
             hook: find_hook_program(root),
         }
+    }
+
+    /// The folders and files below the driver root that are searched for files to inject into containers.
+    pub fn injected_paths() -> impl Iterator<Item = &'static str> {
+        let lists = [
+            LIBRARY_FOLDERS,
+            PROGRAM_FOLDERS,
+            FIRMWARE_FOLDERS,
+            SETTINGS_FILES,
+            SOCKET_FILES,
+            STORAGE_FILES,
+            HOOK_PROGRAMS,
+        ];
+        lists.into_iter().flatten().copied()
     }
 
     /// The folders in which the libraries of the driver are searched, below its root.
@@ -367,6 +386,18 @@ mod tests {
         );
         assert_eq!(files.settings, ["/usr/share/nvidia/nvoptix.bin"]);
         assert_eq!(files.hook, None);
+    }
+
+    /// A host whose `/lib` is a link to `/usr/lib`, and of whose root only `/usr` is mounted.
+    #[test]
+    fn firmware_is_found_without_the_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = "/usr/lib/firmware/nvidia/570.86.15/gsp_tu10x.bin";
+        write_file(folder.path(), file, "");
+        assert_eq!(
+            DriverFiles::read(folder.path(), "570.86.15").firmware,
+            [file]
+        );
     }
 
     #[test]

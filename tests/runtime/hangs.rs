@@ -1,5 +1,6 @@
 //! The daemon with a driver whose calls do not return, and with GPUs that appear, disappear and change their indexes.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use gpuc_runtime::metrics::PluginMetrics;
 use gpuc_runtime::nvml::DriverHandle;
 use gpuc_runtime::nvml::NvmlErrorKind;
 use gpuc_runtime::nvml::fake::{Control, Fake};
-use gpuc_runtime::run::{Daemon, DriverLoader, Event, Outputs, Status};
+use gpuc_runtime::run::{Daemon, DriverLoader, Event, HealthStore, Outputs, Status};
 use gpuc_runtime::state::State;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
@@ -66,7 +67,8 @@ impl Node {
         let loader = DriverLoader::new(roots, Some(fake)).with_call_timeout(CALL_TIMEOUT);
         let sender = events.clone();
         tokio::spawn(async move {
-            Daemon::new(config, loader, sender, outputs)
+            let store = HealthStore::new(None, Path::new("/proc"));
+            Daemon::new(config, loader, sender, outputs, store)
                 .run(received)
                 .await;
         });

@@ -23,6 +23,7 @@ mod machines;
 mod manifests;
 mod metrics;
 mod mig;
+mod mounts;
 mod mps;
 mod needs_gpu;
 mod nvml;

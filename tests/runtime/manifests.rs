@@ -88,77 +88,6 @@ fn pods_run_the_configured_commands() {
 }
 
 #[test]
-fn containers_mount_their_configuration() {
-    for pool in runtime_pools() {
-        for container in pool.containers() {
-            let path = &container.node().config;
-            let (volume, mount) = container.mount_of(path);
-            assert!(
-                mount["subPath"].is_null(),
-                "{container}: the kubelet does not update files of a subPath"
-            );
-            assert_eq!(
-                volume["configMap"]["name"].as_str(),
-                Some(pool.config_map.as_str()),
-                "{container}"
-            );
-            assert_eq!(
-                path.file_name().unwrap(),
-                "node.json",
-                "{container}: must be the key of the ConfigMap"
-            );
-        }
-    }
-}
-
-#[test]
-fn containers_mount_all_opened_paths() {
-    for pool in runtime_pools() {
-        for container in pool.containers() {
-            let driver = Path::new(&pool.config.driver.container_root);
-            assert_eq!(
-                container.host_path(driver),
-                Path::new(&pool.config.driver.host_root),
-                "{container}"
-            );
-            let propagation = container.mount_of(driver).1["mountPropagation"].as_str();
-            assert_eq!(
-                propagation,
-                Some("HostToContainer"),
-                "{container}: the driver can be mounted after the container starts"
-            );
-            let security = &container.value["securityContext"];
-            assert_eq!(security["readOnlyRootFilesystem"].as_bool(), Some(true));
-            container.assert_environment();
-            match &container.cli.command {
-                Command::Serve(args) => {
-                    container.assert_same_path_on_host(&args.device_plugins);
-                    let socket_folder = args.pod_resources.parent().unwrap();
-                    container.host_path(socket_folder);
-                    if let DeviceInjection::Cdi { spec_dir, .. } = &pool.config.devices {
-                        container.assert_same_path_on_host(Path::new(spec_dir));
-                    }
-                    container.assert_probes(pool.config.metrics.port);
-                }
-                Command::Mps(_) => container.assert_shared_memory(),
-                _ => {}
-            }
-            if let NodeSharing::Mps {
-                root,
-                refuse_more_than_one,
-                ..
-            } = &pool.config.sharing
-            {
-                container.assert_same_path_on_host(Path::new(root));
-                // The control daemon limits every client to one replica. A container cannot exceed the limit by a
-                // request for two replicas or by a change of its environment.
-                assert!(refuse_more_than_one, "{container}");
-            }
-        }
-    }
-}
-
-#[test]
 fn containers_have_required_privileges() {
     for pool in runtime_pools() {
         for container in pool.containers() {
@@ -219,7 +148,7 @@ impl<'p> Container<'p> {
         }
     }
 
-    fn node(&self) -> &NodeArgs {
+    pub(crate) fn node(&self) -> &NodeArgs {
         let node = match &self.cli.command {
             Command::Serve(args) => &args.node,
             Command::Inspect(args) => &args.node,
@@ -264,29 +193,7 @@ impl<'p> Container<'p> {
         host.join(below).components().collect()
     }
 
-    /// Checks a writable folder that the kubelet, the container runtime or another container opens by the same path.
-    pub(crate) fn assert_same_path_on_host(&self, path: &Path) {
-        assert_eq!(self.host_path(path), path, "{self}");
-        let (_, mount) = self.mount_of(path);
-        assert!(
-            !mount["readOnly"].as_bool().unwrap_or(false),
-            "{self}: {} is written to",
-            path.display()
-        );
-    }
-
-    /// Checks that the control daemon and its clients have the same `/dev/shm`.
-    fn assert_shared_memory(&self) {
-        let NodeSharing::Mps { root, .. } = &self.pool.config.sharing else {
-            panic!("{self}: the pool does not use MPS");
-        };
-        let shared = gpuc_runtime::mps::shared_memory(Path::new(root));
-        assert_eq!(self.host_path(Path::new("/dev/shm")), shared, "{self}");
-        let capabilities = self.variable("NVIDIA_DRIVER_CAPABILITIES");
-        assert_eq!(capabilities["value"].as_str(), Some("compute,utility"));
-    }
-
-    fn assert_probes(&self, port: u16) {
+    pub(crate) fn assert_probes(&self, port: u16) {
         let ports = self.value["ports"].as_sequence().unwrap();
         for (probe, path) in [("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")] {
             let get = &self.value[probe]["httpGet"];
@@ -297,7 +204,7 @@ impl<'p> Container<'p> {
         }
     }
 
-    fn assert_environment(&self) {
+    pub(crate) fn assert_environment(&self) {
         let name = self.variable("NODE_NAME");
         let field = &name["valueFrom"]["fieldRef"]["fieldPath"];
         assert_eq!(field.as_str(), Some("spec.nodeName"), "{self}");
@@ -310,7 +217,7 @@ impl<'p> Container<'p> {
         }
     }
 
-    fn variable(&self, name: &str) -> &Value {
+    pub(crate) fn variable(&self, name: &str) -> &Value {
         let mut variables = self.value["env"].as_sequence().unwrap().iter();
         let variable = variables.find(|variable| variable["name"].as_str() == Some(name));
         variable.unwrap_or_else(|| panic!("{self}: {name} is not set"))

@@ -51,7 +51,12 @@ pub(super) fn driver_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount
             }
         }
     }
-    let other_files = [&driver.programs, &driver.firmware, &driver.settings];
+    for path in &driver.firmware {
+        // Containers have it where the kernel searches, as with NVIDIA's toolkit.
+        let to = path.strip_prefix("/usr").unwrap_or(path);
+        mounts.push(bind_mount(host_root, path, to, FILE_MOUNT_OPTIONS));
+    }
+    let other_files = [&driver.programs, &driver.settings];
     for path in other_files.into_iter().flatten() {
         mounts.push(bind_mount(host_root, path, path, FILE_MOUNT_OPTIONS));
     }
@@ -148,4 +153,31 @@ fn bind_mount(host_root: &Path, from: &str, to: &str, options: &[&'static str]) 
 fn to_host_path(host_root: &Path, path: &str) -> String {
     let below = path.trim_start_matches('/');
     host_root.join(below).to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The kernel searches firmware below `/lib`, which is a link on most hosts.
+    #[test]
+    fn firmware_is_mounted_where_the_kernel_searches() {
+        let file = "/lib/firmware/nvidia/570.86.15/gsp_tu10x.bin";
+        for (root, found) in [
+            ("/", format!("/usr{file}")),
+            ("/run/nvidia/driver", file.to_owned()),
+        ] {
+            let driver = DriverFiles {
+                firmware: vec![found.clone()],
+                ..DriverFiles::default()
+            };
+            let mounts = driver_mounts(Path::new(root), &driver);
+            assert_eq!(mounts.len(), 1);
+            assert_eq!(mounts[0].container_path, file);
+            assert_eq!(
+                mounts[0].host_path,
+                format!("{}{found}", root.trim_end_matches('/'))
+            );
+        }
+    }
 }

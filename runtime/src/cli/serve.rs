@@ -21,6 +21,7 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
         pod_resources: args.pod_resources.clone(),
         node_name: args.node_name.clone(),
         listen: args.listen,
+        state: args.state.clone(),
     };
     // Kept until the end: dropping it deletes its files.
     let mut simulated = None;

@@ -1,5 +1,7 @@
 //! The health record of one GPU or MIG device: current fault, cause, time, and recurrences.
 
+use serde::{Deserialize, Serialize};
+
 use super::policy::{Policy, RECURRENCE_WINDOW};
 
 /// Maximum interval between queries of an unhealthy GPU: ten minutes in milliseconds.
@@ -12,11 +14,13 @@ const DEFAULT_RETRY_INTERVAL: u64 = 60 * 1000;
 pub(super) const FAILED_QUERY: &str = "not responding";
 
 /// The record of a GPU or MIG device with a current or past fault. Times are in milliseconds.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct DeviceRecord {
     /// The UUID of the GPU, or of the GPU that the MIG device is on.
     pub(super) gpu: String,
     /// The GPU's index; `None` while the inventory does not contain the device.
+    #[serde(skip)]
     pub(super) index: Option<u32>,
     /// The current fault.
     pub(super) fault: Option<Fault>,
@@ -27,7 +31,8 @@ pub(super) struct DeviceRecord {
 }
 
 /// A fault of a device.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct Fault {
     /// The cause.
     cause: String,
@@ -51,6 +56,17 @@ impl DeviceRecord {
             fault: None,
             recurrences: 0,
             recovered_at: None,
+        }
+    }
+
+    /// Limits the times of a restored record to the present: a later time would delay the recovery without end.
+    pub(super) fn limit_times(&mut self, now: u64) {
+        if let Some(at) = &mut self.recovered_at {
+            *at = now.min(*at);
+        }
+        if let Some(fault) = &mut self.fault {
+            fault.last_error_at = now.min(fault.last_error_at);
+            fault.retry_at = now.min(fault.retry_at);
         }
     }
 

@@ -6,7 +6,9 @@
 
 mod answer;
 mod fault;
+mod monitoring;
 pub mod policy;
+mod restore;
 pub mod xid;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,7 +18,9 @@ use crate::nvml::{Condition, NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind,
 
 use answer::{requested_recovery, treat_unsupported_as_healthy};
 use fault::{DeviceRecord, FAILED_QUERY};
+pub use monitoring::Monitoring;
 pub use policy::Policy;
+pub use restore::Records;
 use xid::Effect;
 
 /// The value that the driver reports for an unknown or missing GPU instance (nvml.h, `nvmlEventData_t`).
@@ -49,27 +53,6 @@ pub enum WatchReport {
     Dropped,
 }
 
-/// The state of the driver monitoring.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub enum Monitoring {
-    /// Not started, or disabled.
-    #[default]
-    Off,
-    /// Active.
-    Up {
-        /// The GPUs without monitoring, by index, and why. They are advertised: missing monitoring does not make
-        /// them unhealthy.
-        unwatched: BTreeMap<u32, String>,
-    },
-    /// Failed and being retried.
-    Down {
-        /// The error.
-        error: String,
-        /// The number of failures since the last success.
-        failures: u32,
-    },
-}
-
 /// The consequences of an event.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Reaction {
@@ -88,7 +71,7 @@ pub struct Reaction {
 pub struct Health {
     policy: Policy,
     /// By the UUID of the GPU or MIG device.
-    records: BTreeMap<String, DeviceRecord>,
+    records: Records,
     /// All GPUs seen so far. A new one is queried once.
     known_gpus: BTreeSet<String>,
     /// GPUs whose MIG devices changed since the last discovery.
@@ -105,7 +88,7 @@ impl Health {
     pub fn new(policy: Policy) -> Self {
         Self {
             policy,
-            records: BTreeMap::new(),
+            records: Records::default(),
             known_gpus: BTreeSet::new(),
             repartitioned: BTreeSet::new(),
             queries_due: BTreeMap::new(),
@@ -130,7 +113,7 @@ impl Health {
     /// Returns the unhealthy devices, by the UUID of the GPU or MIG device, and the causes:
     /// [`crate::state::State::unhealthy`].
     pub fn unhealthy(&self) -> BTreeMap<String, String> {
-        let present = self.records.iter().filter(|(_, it)| it.index.is_some());
+        let present = self.records.0.iter().filter(|(_, it)| it.index.is_some());
         present
             .filter_map(|(id, record)| Some((id.clone(), record.unhealthy_reason()?)))
             .collect()
@@ -176,10 +159,8 @@ impl Health {
                 if matches!(self.monitoring, Monitoring::Down { .. }) {
                     self.schedule_query(inventory, None, now);
                 }
-                let unwatched = unwatched.iter();
-                let unwatched = unwatched.map(|(gpu, error)| (*gpu, error.to_string()));
                 self.monitoring = Monitoring::Up {
-                    unwatched: unwatched.collect(),
+                    unwatched: unwatched.iter().cloned().collect(),
                 };
             }
             HealthEvent::Watch(WatchReport::Failed(error)) => {
@@ -240,7 +221,7 @@ impl Health {
 
     /// Returns the GPUs to query, and when.
     fn pending_queries(&self) -> impl Iterator<Item = (u32, u64)> {
-        let records = self.records.values();
+        let records = self.records.0.values();
         let for_faults = records.filter_map(|it| Some((it.index?, it.next_query(&self.policy)?)));
         let scheduled = self.queries_due.iter().map(|(gpu, at)| (*gpu, *at));
         for_faults.chain(scheduled)
@@ -259,7 +240,7 @@ impl Health {
         if record.fault.is_none() {
             self.record_error(id, id, gpu, (request, true), now, reaction);
         }
-        for record in self.records.values_mut().filter(|it| it.gpu == id) {
+        for record in self.records.0.values_mut().filter(|it| it.gpu == id) {
             if let Some(fault) = &mut record.fault {
                 fault.recovery_request = Some(request.to_owned());
             }
@@ -277,7 +258,7 @@ impl Health {
         reaction: &mut Reaction,
     ) {
         let is_confirmed = condition.action == Some(RecoveryAction::Nothing);
-        for (uuid, record) in &mut self.records {
+        for (uuid, record) in &mut self.records.0 {
             if record.gpu == id
                 && record.record_recovery(&self.policy, is_confirmed, queried_at, now)
             {
@@ -287,7 +268,7 @@ impl Health {
     }
 
     fn postpone(&mut self, id: &str, now: u64) {
-        for record in self.records.values_mut().filter(|it| it.gpu == id) {
+        for record in self.records.0.values_mut().filter(|it| it.gpu == id) {
             record.postpone(&self.policy, now);
         }
     }
@@ -349,7 +330,7 @@ impl Health {
         for gpu in &inventory.gpus {
             let has_fault =
                 |record: &DeviceRecord| record.gpu == gpu.id() && record.fault.is_some();
-            if !self.records.values().any(has_fault) {
+            if !self.records.0.values().any(has_fault) {
                 self.schedule_query(inventory, Some(gpu.index()), now);
             }
         }
@@ -411,7 +392,7 @@ impl Health {
     }
 
     fn record_mut(&mut self, uuid: &str, gpu: &str, index: u32) -> &mut DeviceRecord {
-        let record = self.records.entry(uuid.to_owned());
+        let record = self.records.0.entry(uuid.to_owned());
         let record = record.or_insert_with(|| DeviceRecord::new(gpu, index));
         record.index = Some(index);
         record
@@ -437,7 +418,7 @@ impl Health {
             }
         }
         let recut = std::mem::take(&mut self.repartitioned);
-        self.records.retain(|uuid, record| {
+        self.records.0.retain(|uuid, record| {
             let gpu = inventory.gpus.iter().find(|gpu| gpu.id() == record.gpu);
             let owner = gpu.filter(|gpu| *uuid == record.gpu || has_mig_device(gpu, uuid));
             record.index = owner.map(Gpu::index);
@@ -458,11 +439,11 @@ impl Health {
                 message: String::new(),
             },
         };
-        if let Some(mut record) = self.records.remove(&unidentified.id()) {
+        if let Some(mut record) = self.records.0.remove(&unidentified.id()) {
             id.clone_into(&mut record.gpu);
-            self.records.entry(id.to_owned()).or_insert(record);
+            self.records.0.entry(id.to_owned()).or_insert(record);
         }
-        let Some(record) = self.records.get_mut(id) else {
+        let Some(record) = self.records.0.get_mut(id) else {
             return;
         };
         // Queries refer to GPUs by index: a failed query under the old index may have been about another GPU.

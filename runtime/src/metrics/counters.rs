@@ -16,6 +16,12 @@ use crate::device::{Gpu, Inventory};
 use crate::health::{HealthEvent, Monitoring, Reaction, WatchReport};
 use crate::nvml::{NvmlErrorKind, NvmlEventKind};
 
+/// The value of the label `reason` for GPUs that are unmonitored because of an error.
+const ERROR: &str = "error";
+
+/// The value of the label `reason` for GPUs without driver events.
+const NOT_SUPPORTED: &str = "not_supported";
+
 type Counters = Metric<Labels, Counter>;
 
 /// The counters of the daemon. Clones share the counters.
@@ -31,7 +37,7 @@ pub struct PluginMetrics {
     ecc_errors: Counters,
     transitions: Counters,
     monitoring_up: Gauge,
-    unmonitored: Gauge,
+    unmonitored: Metric<Labels, Gauge>,
     monitoring_failures: Counter,
     rescans: Counter,
     rescan_errors: Counter,
@@ -67,7 +73,7 @@ impl Default for PluginMetrics {
             ecc_errors: Metric::default(),
             transitions: Metric::default(),
             monitoring_up: Gauge::default(),
-            unmonitored: Gauge::default(),
+            unmonitored: unmonitored_gpus(),
             monitoring_failures: Counter::default(),
             rescans: Counter::default(),
             rescan_errors: Counter::default(),
@@ -175,8 +181,12 @@ impl PluginMetrics {
             Monitoring::Up { unwatched } => (1, unwatched.len()),
         };
         self.monitoring_up.set(up);
-        self.unmonitored
-            .set(i64::try_from(unwatched).unwrap_or(i64::MAX));
+        let failed = monitoring.failed_gpus().count();
+        for (reason, count) in [(ERROR, failed), (NOT_SUPPORTED, unwatched - failed)] {
+            self.unmonitored
+                .get_or_create(&vec![("reason", reason.to_owned())])
+                .set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
     }
 
     /// Counts a GPU discovery; `succeeded` is whether it succeeded.
@@ -250,6 +260,8 @@ impl PluginMetrics {
         for (name, help, counter) in self.plain_counters() {
             registry.register(name, help, counter.clone());
         }
+        let help = "GPUs whose driver events are not monitored";
+        registry.register("gpuc_unmonitored_gpus", help, self.unmonitored.clone());
         for (name, help, gauge) in self.gauges() {
             registry.register(name, help, gauge.clone());
         }
@@ -285,13 +297,12 @@ impl PluginMetrics {
     }
 
     #[rustfmt::skip]
-    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 5] {
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 4] {
         [
             ("gpuc_config_last_reload_successful", "Whether the last configuration reload succeeded", &self.reloaded),
             ("gpuc_config_generation", "Number of configurations loaded since the start", &self.generation),
             ("gpuc_config_unknown_keys", "Keys of the active configuration that are unknown", &self.unknown_keys),
             ("gpuc_monitoring_up", "Whether driver events are monitored", &self.monitoring_up),
-            ("gpuc_unmonitored_gpus", "GPUs whose driver events are not monitored", &self.unmonitored),
         ]
     }
 
@@ -307,6 +318,15 @@ impl PluginMetrics {
     fn lock_latest(&self) -> MutexGuard<'_, Latest> {
         self.latest.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// The gauges of unmonitored GPUs, by reason. They exist from the start, so that alerts have a value.
+fn unmonitored_gpus() -> Metric<Labels, Gauge> {
+    let gauges = Metric::<Labels, Gauge>::default();
+    for reason in [ERROR, NOT_SUPPORTED] {
+        drop(gauges.get_or_create(&vec![("reason", reason.to_owned())]));
+    }
+    gauges
 }
 
 fn increment(counters: &Counters, labels: &[(&'static str, &str)]) {

@@ -225,7 +225,7 @@ async fn server_that_accepts_and_never_responds_times_out() {
     let limit = Duration::from_millis(200);
     let node = tcp_client(serve_answer(None).await, limit);
     let report = HealthReport {
-        healthy: true,
+        healthy: Some(true),
         reason: "GPUsHealthy",
         message: String::new(),
     };

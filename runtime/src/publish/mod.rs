@@ -2,6 +2,7 @@
 
 pub mod cdi_file;
 mod feature_file;
+mod health_report;
 mod node;
 mod node_publisher;
 

@@ -88,8 +88,8 @@ pub struct NodeClient {
 /// The health of the node's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthReport {
-    /// Whether all GPUs are healthy.
-    pub healthy: bool,
+    /// Whether all GPUs are healthy; `None` if it is unknown because driver events are not monitored.
+    pub healthy: Option<bool>,
     /// The reason of the condition, in camel case.
     pub reason: &'static str,
     /// The message of the condition.
@@ -160,10 +160,10 @@ impl NodeClient {
 
     /// Updates the condition. The time of the last transition changes only if the status does.
     pub async fn update_condition(&self, health_report: &HealthReport) -> Result<(), NodeError> {
-        let status = if health_report.healthy {
-            "True"
-        } else {
-            "False"
+        let status = match health_report.healthy {
+            Some(true) => "True",
+            Some(false) => "False",
+            None => "Unknown",
         };
         let node = self.limit(self.nodes.get_status(&self.name)).await?;
         let conditions = node
@@ -300,7 +300,7 @@ mod tests {
             known.conditions[0].clone()
         };
         let unhealthy = |message: &str| HealthReport {
-            healthy: false,
+            healthy: Some(false),
             reason: "GPUUnhealthy",
             message: message.to_owned(),
         };
@@ -320,7 +320,7 @@ mod tests {
         assert_eq!(condition()["lastTransitionTime"], long_ago);
         assert_eq!(condition()["message"], "GPU 3 and 4: XID 79");
         let healthy = HealthReport {
-            healthy: true,
+            healthy: Some(true),
             reason: "GPUsHealthy",
             message: "all 8 GPUs are healthy".to_owned(),
         };

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use super::feature_file;
+use super::health_report::health_report;
 use super::node::{HealthReport, NodeClient, NodeError};
-use crate::config::describe_unknown_keys;
 use crate::health::Reaction;
 use crate::labels::node_labels;
 use crate::run::Status;
@@ -271,61 +271,6 @@ async fn create_events(node: Option<&NodeClient>, mut changes: mpsc::Receiver<Re
             }
         }
     }
-}
-
-/// Summarizes the health of the node's GPUs: the first problem in order of importance.
-fn health_report(state: &State, status: &Status) -> HealthReport {
-    let problem = |reason, message: &str| HealthReport {
-        healthy: false,
-        reason,
-        message: truncate_message(message),
-    };
-    if status.scans == 0
-        && let Some(error) = &status.config_error
-    {
-        let message = format!("no GPU is advertised: the configuration {error}");
-        return problem("InvalidConfiguration", &message);
-    }
-    if let Some(error) = &status.driver_error {
-        return problem("DriverMissing", error);
-    }
-    if !state.unhealthy.is_empty() {
-        let causes = state
-            .unhealthy
-            .iter()
-            .map(|(uuid, cause)| format!("{uuid}: {cause}"));
-        return problem("GPUUnhealthy", &causes.collect::<Vec<_>>().join("; "));
-    }
-    if let Some(error) = &status.config_error {
-        let message = format!("the previous configuration is kept: the new one {error}");
-        return problem("InvalidConfiguration", &message);
-    }
-    if !status.differences.is_empty() {
-        return problem("NotAsConfigured", &status.differences.join("; "));
-    }
-    if !status.unknown_keys.is_empty() {
-        let keys = describe_unknown_keys(&status.unknown_keys);
-        return problem(
-            "UnknownConfiguration",
-            &format!("the configuration has {keys}"),
-        );
-    }
-    let count = state.inventory.gpus.len();
-    let s = if count == 1 { "" } else { "s" };
-    HealthReport {
-        healthy: true,
-        reason: "GPUsHealthy",
-        message: format!("{count} GPU{s}, all healthy"),
-    }
-}
-
-/// Truncates a message so that it stays readable for a node with sixteen GPUs.
-fn truncate_message(message: &str) -> String {
-    const LONGEST: usize = 1000;
-    if message.chars().count() <= LONGEST {
-        return message.to_owned();
-    }
-    message.chars().take(LONGEST - 1).chain(['…']).collect()
 }
 
 async fn sleep_until(at: Option<Instant>) {

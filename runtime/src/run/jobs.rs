@@ -97,7 +97,7 @@ impl Daemon {
     }
 
     pub(super) fn handle_condition(&mut self, gpu: u32, result: Result<Condition, NvmlError>) {
-        let now = self.elapsed_millis();
+        let now = self.health_store.now();
         let reaction = self
             .health
             .handle_response(&self.inventory, gpu, result, now);
@@ -136,7 +136,7 @@ impl Daemon {
                 self.handle_condition(gpu, Err(error));
             }
             // If the driver has been unloaded, the remaining queries are due again once it is loaded.
-            let now = self.elapsed_millis();
+            let now = self.health_store.now();
             for gpu in waiting {
                 self.health.cancel_query(&self.inventory, gpu, now);
             }
@@ -153,7 +153,7 @@ impl Daemon {
             self.scan_at = Some(now);
         }
         if let Subject::Gpu(gpu) = subject {
-            let now = self.elapsed_millis();
+            let now = self.health_store.now();
             self.health.query_soon(&self.inventory, gpu, now);
         }
         self.update_overdue();

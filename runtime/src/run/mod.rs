@@ -4,6 +4,7 @@ mod allocator;
 mod driver;
 mod event;
 mod health_policy;
+mod health_store;
 mod jobs;
 mod monitor;
 mod probes;
@@ -22,6 +23,7 @@ use tracing::{debug, error, info, warn};
 
 pub use driver::{CALL_TIMEOUT, DriverLoader};
 pub use event::Event;
+pub use health_store::HealthStore;
 pub use status::Status;
 pub use wiring::{Machine, Settings, serve};
 
@@ -88,7 +90,7 @@ pub struct Daemon {
     inventory: Arc<Inventory>,
     files: Arc<HostFiles>,
     health: Health,
-    started_at: Instant,
+    health_store: HealthStore,
     /// When to open the driver.
     open_at: Option<Instant>,
     /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
@@ -97,6 +99,8 @@ pub struct Daemon {
     failures: u32,
     mps_ready: bool,
     mps_at: Option<Instant>,
+    /// Why the CDI specs could not be written; logged once.
+    spec_error: Option<String>,
 }
 
 impl Daemon {
@@ -106,6 +110,7 @@ impl Daemon {
         loader: DriverLoader,
         events: mpsc::UnboundedSender<Event>,
         outputs: Outputs,
+        mut health_store: HealthStore,
     ) -> Self {
         let variable = |name: &str| std::env::var(name).ok();
         let words = (
@@ -114,8 +119,11 @@ impl Daemon {
         );
         let now = Instant::now();
         let config = loaded.config;
+        let mut health = Health::new(health_policy::resolve(&config, &words));
+        health_store.restore(&mut health);
         let mut daemon = Self {
-            health: Health::new(health_policy::resolve(&config, &words)),
+            health,
+            health_store,
             health_check_variables: words,
             outputs,
             status: Status::default(),
@@ -126,13 +134,13 @@ impl Daemon {
             poll_at: now + reactions::POLL_INTERVAL,
             inventory: Arc::default(),
             files: Arc::default(),
-            started_at: now,
             open_at: Some(now),
             backoff: BACKOFF.0,
             scan_at: None,
             failures: 0,
             mps_ready: false,
             mps_at: None,
+            spec_error: None,
             config: Arc::new(config),
             loader,
             events,
@@ -172,6 +180,7 @@ impl Daemon {
             match event {
                 Some(Event::Shutdown(reason)) => {
                     info!("shutting down: {reason}");
+                    self.health_store.flush(&self.health);
                     return;
                 }
                 Some(event) => self.handle_event(event),
@@ -259,7 +268,7 @@ impl Daemon {
         let is_changed = driver_recovered || inventory != *self.inventory || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
-        let now = self.elapsed_millis();
+        let now = self.health_store.now();
         let reaction = self
             .health
             .apply(&self.inventory, &HealthEvent::Scanned, now);
@@ -371,8 +380,11 @@ impl Daemon {
             unhealthy,
         };
         // The spec must contain every advertised device, even if another process deleted the file.
-        if let Err(error) = self.loader.write_specs(&state) {
-            error!("{error}");
+        let spec_error = self.loader.write_specs(&state).err();
+        if let Some(error) = &spec_error {
+            if self.spec_error.as_ref() != Some(error) {
+                error!("{error}");
+            }
             // Without the spec, no container with these devices could start.
             for gpu in &state.inventory.gpus {
                 let unhealthy = state.unhealthy.entry(gpu.id());
@@ -381,6 +393,7 @@ impl Daemon {
             let soon = Instant::now() + SPEC_RETRY_DELAY;
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
         }
+        self.spec_error = spec_error;
         if state != **self.outputs.state.borrow() {
             self.outputs.state.send_replace(Arc::new(state));
         }
@@ -418,9 +431,10 @@ impl Daemon {
         }
         // Queries wait until the driver is loaded: meanwhile, all GPUs are unhealthy anyway.
         if self.nvml.is_some() {
-            let due = self.health.take_due_queries(self.elapsed_millis());
+            let due = self.health.take_due_queries(self.health_store.now());
             self.start_queries(due);
         }
+        self.health_store.save_due(&self.health);
         if self.mps_at.is_some_and(|at| at <= now) {
             let ready = self.mps_ready;
             self.check_mps();
@@ -433,10 +447,11 @@ impl Daemon {
     /// Returns when the next timer expires.
     fn next_due(&self) -> Option<Instant> {
         let probe = self.health.next_probe().filter(|_| self.nvml.is_some());
-        let probe = probe.map(|at| self.started_at + Duration::from_millis(at));
+        let probe = probe.map(|at| self.health_store.instant(at));
         let scan = self.scan_at.filter(|_| !self.jobs.is_scanning());
         let renewal = self.monitor.renew_at();
-        let timers = [probe, scan, renewal, self.open_at, self.mps_at];
+        let save = self.health_store.save_at();
+        let timers = [probe, scan, renewal, save, self.open_at, self.mps_at];
         timers
             .into_iter()
             .chain([Some(self.poll_at), self.next_call_check()])
@@ -454,10 +469,5 @@ impl Daemon {
         let mut resources = advertised.iter().map(|resource| &resource.resource);
         self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
         self.mps_at = Some(Instant::now() + MPS_CHECK_INTERVAL);
-    }
-
-    /// Returns the milliseconds since the daemon started.
-    fn elapsed_millis(&self) -> u64 {
-        u64::try_from(self.started_at.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 }

@@ -61,7 +61,7 @@ impl Daemon {
             .record_health_event(&self.inventory, &event, count);
         let reaction = self
             .health
-            .apply(&self.inventory, &event, self.elapsed_millis());
+            .apply(&self.inventory, &event, self.health_store.now());
         self.apply_reaction(reaction);
         if let HealthEvent::Watch(WatchReport::Started { .. }) = event {
             self.monitor.compare(&self.inventory);
@@ -102,6 +102,7 @@ impl Daemon {
         for uuid in &reaction.recovered {
             info!("{uuid} recovered");
         }
+        self.health_store.schedule(&self.health, reaction.changed);
         if reaction.rescan {
             self.rescan_soon();
         }
@@ -137,7 +138,7 @@ impl Daemon {
     /// Queries the GPUs without faults, and checks the watcher.
     pub(super) fn poll(&mut self) {
         self.poll_at = Instant::now() + POLL_INTERVAL;
-        let now = self.elapsed_millis();
+        let now = self.health_store.now();
         if self.nvml.is_some() {
             self.health.query_healthy(&self.inventory, now);
         }
@@ -162,8 +163,19 @@ impl Daemon {
             Monitoring::Down { error, .. } => Some(error.clone()),
             Monitoring::Off | Monitoring::Up { .. } => None,
         };
-        if self.status.monitoring_error != error {
+        let unmonitored = self.health.monitoring().failed_gpus();
+        let unmonitored: Vec<_> = unmonitored
+            .map(|(gpu, error)| format!("GPU {gpu}: {error}"))
+            .collect();
+        if self.status.unmonitored_gpus != unmonitored {
+            for gpu in &unmonitored {
+                warn!("advertised without health monitoring: {gpu}");
+            }
+        }
+        if (&self.status.monitoring_error, &self.status.unmonitored_gpus) != (&error, &unmonitored)
+        {
             self.status.monitoring_error = error;
+            self.status.unmonitored_gpus = unmonitored;
             self.publish_status();
         }
     }

@@ -24,6 +24,8 @@ pub struct Status {
     pub scanned_at: Option<Instant>,
     /// Why driver events are not monitored, although the configuration enables it.
     pub monitoring_error: Option<String>,
+    /// The GPUs whose driver events are not monitored because of an error, and the error.
+    pub unmonitored_gpus: Vec<String>,
     /// The driver calls that have not returned in time.
     pub overdue_calls: Vec<String>,
     /// The number of failed GPU discoveries.

@@ -16,7 +16,7 @@ use tracing::{error, info, warn};
 
 use super::allocator::Allocator;
 use super::probes::EventLoopProbes;
-use super::{Daemon, DriverLoader, Event, Outputs, Status};
+use super::{Daemon, DriverLoader, Event, HealthStore, Outputs, Status};
 use crate::config::{self, LoadedConfig, NodeConfig};
 use crate::host::Roots;
 use crate::kubelet::pod_resources;
@@ -46,6 +46,8 @@ pub struct Settings {
     pub node_name: String,
     /// The IP address for metrics and probes.
     pub listen: IpAddr,
+    /// The folder of the health records; without one, a restarted daemon starts without them.
+    pub state: Option<PathBuf>,
 }
 
 /// The files and the driver of a node.
@@ -126,7 +128,9 @@ pub async fn serve(
     metrics.set_config_hash(&config::digest(&first.config));
     let Machine { roots, fake } = machine(&first.config)?;
     let plugins = start_plugins(&settings.device_plugins, state, metrics, events.clone());
-    Daemon::new(first, DriverLoader::new(roots, fake), events, outputs)
+    let health_store = HealthStore::new(settings.state.as_deref(), &roots.proc);
+    let loader = DriverLoader::new(roots, fake);
+    Daemon::new(first, loader, events, outputs, health_store)
         .run(happened)
         .await;
     plugins

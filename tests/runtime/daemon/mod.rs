@@ -7,6 +7,7 @@ mod http;
 mod kubelet;
 mod mig_devices;
 mod needs_time;
+mod restarts;
 mod signals;
 
 use std::fs::{self, File};
@@ -66,7 +67,7 @@ impl Node {
         let address = listener.local_addr().unwrap();
         let driver = FakeDriver::new(gpus);
         let folder = tempfile::tempdir().unwrap();
-        for name in ["device-plugins", "dev", "proc", "sys", "etc"] {
+        for name in ["device-plugins", "dev", "proc", "sys", "etc", "state"] {
             fs::create_dir(folder.path().join(name)).unwrap();
         }
         let config = json!({
@@ -140,6 +141,8 @@ impl Node {
             .arg(self.path("device-plugins"))
             .arg("--pod-resources")
             .arg(self.path("pod-resources.sock"))
+            .arg("--state")
+            .arg(self.path("state"))
             .env_clear()
             .envs(self.variables.iter().copied())
             .stderr(log);

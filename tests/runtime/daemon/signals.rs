@@ -4,8 +4,6 @@ use std::fs;
 use std::os::unix::fs::FileTypeExt;
 use std::time::{Duration, Instant};
 
-use serde_json::json;
-
 use super::{GPU, H100, Node, settle};
 
 fn sockets(node: &Node) -> Vec<String> {
@@ -102,23 +100,6 @@ async fn restarted_daemon_finds_persistent_faults() {
     node.start();
     let seen = node.wait_for_devices(GPU, 8, 7).await;
     assert!(!seen.healthy().contains(&"GPU-3"), "{seen:?}");
-}
-
-/// Faults that the driver does not report are not kept across restarts.
-#[tokio::test]
-async fn restarted_daemon_trusts_the_driver() {
-    let mut node = Node::new(H100);
-    node.config["health"] = json!({"watch": true});
-    node.configure();
-    node.start_all().await;
-    node.wait_until_monitoring().await;
-    node.driver.event("3 xid 94");
-    node.wait_for_devices(GPU, 8, 7).await;
-    node.signal("KILL");
-    node.wait_for_exit().await;
-    node.wait_for_devices(GPU, 8, 0).await;
-    node.start();
-    node.wait_for_devices(GPU, 8, 8).await;
 }
 
 /// The process that reads the log can exit before the daemon.

@@ -149,7 +149,8 @@ fn unmonitored_gpus_stay_advertised() {
     let Monitoring::Up { unwatched } = node.health.monitoring() else {
         panic!("monitoring is down");
     };
-    assert_eq!(unwatched[&6], "nvmlDeviceRegisterEvents");
+    assert_eq!(unwatched[&6].to_string(), "nvmlDeviceRegisterEvents");
+    assert_eq!(node.health.monitoring().failed_gpus().count(), 0);
 }
 
 /// NVIDIA's plugin: all eight GPUs are unhealthy if a lost GPU does not report its UUID.

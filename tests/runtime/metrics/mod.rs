@@ -11,7 +11,7 @@ use gpuc_runtime::health::{HealthEvent, Monitoring, Reaction, WatchReport};
 use gpuc_runtime::metrics::{
     Exporter, MetricSources, POD_CACHE_TIME, PluginMetrics, PodDevices, pod_lister,
 };
-use gpuc_runtime::nvml::{NvmlEvent, NvmlEventKind};
+use gpuc_runtime::nvml::{NvmlErrorKind, NvmlEvent, NvmlEventKind};
 use gpuc_schema::node_config::NodeSharing;
 use tokio::sync::watch;
 
@@ -20,7 +20,7 @@ pub(crate) use exporter::{FakeMeter, exporter};
 
 use crate::exposition::parse;
 use crate::machine::{
-    inventory, lost_gpu_error, mig, mig_device_uuid, state, time_slicing, uuid,
+    inventory, lost_gpu_error, mig, mig_device_uuid, nvml_error, state, time_slicing, uuid,
     with_unresponsive_gpu,
 };
 
@@ -402,7 +402,12 @@ async fn daemon_counters_are_exported() {
         recovered: vec![uuid(2)],
         ..Reaction::default()
     };
-    let unwatched = [(6, "rejected".to_owned())].into();
+    let unwatched = [
+        (5, lost_gpu_error()),
+        (6, lost_gpu_error()),
+        (7, nvml_error(NvmlErrorKind::NotSupported, "no events")),
+    ]
+    .into();
     plugin.record_reaction(&reaction, &Monitoring::Up { unwatched });
     let page = test.read().await;
     let numbers = [
@@ -419,11 +424,16 @@ async fn daemon_counters_are_exported() {
         ("gpuc_ecc_errors_total", 1.0),
         ("gpuc_monitoring_failures_total", 1.0),
         ("gpuc_monitoring_up", 1.0),
-        ("gpuc_unmonitored_gpus", 1.0),
         ("gpuc_build_info", 1.0),
     ];
     for (name, number) in numbers {
         assert!((page.single_value(name) - number).abs() < 1e-9, "{name}");
+    }
+    for (reason, count) in [("error", 2.0), ("not_supported", 1.0)] {
+        assert_eq!(
+            page.values_with_labels("gpuc_unmonitored_gpus", &[("reason", reason)]),
+            [count]
+        );
     }
     assert_eq!(
         page.values_with_labels("gpuc_config_hash", &[("hash", "bbbb")]),

@@ -7,17 +7,15 @@ use gpuc_model::cloud::Injection;
 use gpuc_model::{Pool, RUNTIME_REQUESTS, Sharing};
 use gpuc_schema::config::NodeLabels;
 use k8s_openapi::api::core::v1::{
-    Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EnvVar, EnvVarSource,
-    HTTPGetAction, HostPathVolumeSource, ObjectFieldSelector, Probe, ResourceRequirements,
-    SeccompProfile, SecurityContext, Volume, VolumeMount,
+    Capabilities, ConfigMapVolumeSource, Container, ContainerPort, EmptyDirVolumeSource, EnvVar,
+    EnvVarSource, HTTPGetAction, HostPathVolumeSource, ObjectFieldSelector, Probe,
+    ResourceRequirements, SeccompProfile, SecurityContext, Volume, VolumeMount,
 };
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 
-use super::{CONFIG_FILE, pool_name};
-use crate::lower::node_config::{
-    CDI_DIR, DRIVER_ROOT, FEATURES_DIR, MPS_ROOT, driver_access, node_config,
-};
+use super::{CONFIG_FILE, driver_folders, pool_name};
+use crate::lower::node_config::{CDI_DIR, FEATURES_DIR, MPS_ROOT, driver_access, node_config};
 
 const CONFIG_DIR: &str = "/etc/gpuc";
 
@@ -33,12 +31,16 @@ const PORT: &str = "metrics";
 const DEVICE_PLUGINS: &str = "/var/lib/kubelet/device-plugins";
 const POD_RESOURCES: &str = "/var/lib/kubelet/pod-resources";
 
+/// The folder of the health records: they outlive the container, but not the pod.
+const STATE: &str = "/run/gpuc";
+
 /// The plugin, and for the Multi-Process Service its control daemon.
 pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
     let mut plugin = container(cluster, pool, "plugin", &["serve"]);
     let mounts = plugin.volume_mounts.get_or_insert_default();
     mounts.push(volume_mount("device-plugins", DEVICE_PLUGINS, false));
     mounts.push(volume_mount("pod-resources", POD_RESOURCES, true));
+    mounts.push(volume_mount("state", STATE, false));
     if driver_access(cluster, pool).injection == Injection::Cdi {
         mounts.push(volume_mount("cdi", CDI_DIR, false));
     }
@@ -55,6 +57,10 @@ pub(super) fn containers(cluster: &Checked<'_>, pool: &Pool) -> Vec<Container> {
             .get_or_insert_default()
             .push(format!("--dev={HOST_DEV}"));
     }
+    plugin
+        .args
+        .get_or_insert_default()
+        .push(format!("--state={STATE}"));
     plugin.ports = Some(vec![ContainerPort {
         name: Some(PORT.to_owned()),
         container_port: i32::from(node_config(cluster, pool).metrics.port),
@@ -111,10 +117,18 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-        host_volume("driver", access.driver_root, "Directory"),
         host_volume("device-plugins", DEVICE_PLUGINS, "Directory"),
         host_volume("pod-resources", POD_RESOURCES, "Directory"),
+        Volume {
+            name: "state".to_owned(),
+            empty_dir: Some(EmptyDirVolumeSource {
+                medium: Some("Memory".to_owned()),
+                size_limit: Some(Quantity("4Mi".to_owned())),
+            }),
+            ..Volume::default()
+        },
     ];
+    volumes.extend(driver_folders::volumes(cluster, pool));
     if access.injection == Injection::Cdi {
         volumes.push(host_volume("cdi", CDI_DIR, "DirectoryOrCreate"));
     }
@@ -130,8 +144,8 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
     volumes
 }
 
-/// Whether the plugin must see the host's device nodes, because injected components have device nodes there. The driver
-/// root `/` includes them; a privileged container's own `/dev` has only those that existed when it started.
+/// Whether the plugin must see the host's device nodes, because injected components have device nodes there. A driver
+/// root of `/` includes them; a privileged container's own `/dev` has only those that existed when it started.
 fn needs_host_dev(cluster: &Checked<'_>, pool: &Pool) -> bool {
     !pool.extras.is_empty() && driver_access(cluster, pool).driver_root != "/"
 }
@@ -148,14 +162,12 @@ fn container(cluster: &Checked<'_>, pool: &Pool, name: &str, command: &[&str]) -
         env: Some(environment(pool)),
         resources: Some(resource_requirements()),
         security_context: Some(security_context(cluster, pool)),
-        volume_mounts: Some(vec![
-            volume_mount("config", CONFIG_DIR, true),
-            VolumeMount {
-                // A driver that is installed or replaced while the container runs becomes visible.
-                mount_propagation: Some("HostToContainer".to_owned()),
-                ..volume_mount("driver", DRIVER_ROOT, true)
-            },
-        ]),
+        volume_mounts: Some(
+            [volume_mount("config", CONFIG_DIR, true)]
+                .into_iter()
+                .chain(driver_folders::mounts(cluster, pool))
+                .collect(),
+        ),
         ..Container::default()
     }
 }

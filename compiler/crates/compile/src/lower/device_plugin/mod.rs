@@ -4,6 +4,7 @@
 mod admission;
 mod container;
 pub(crate) mod daemon_set;
+mod driver_folders;
 mod shared;
 
 use std::collections::BTreeMap;

@@ -230,6 +230,15 @@ pub static MONITORING_UP: Metric = metric(
     &[Runtime],
 );
 
+/// The GPUs without health monitoring.
+pub static UNMONITORED_GPUS: Metric = metric(
+    "gpuc_unmonitored_gpus",
+    Gauge,
+    "GPUs",
+    "The number of GPUs whose driver events gpuc-runtime does not receive.",
+    &[Runtime],
+);
+
 /// Whether the latest configuration is in use.
 pub static CONFIGURATION_APPLIED: Metric = metric(
     "gpuc_config_last_reload_successful",
@@ -338,6 +347,7 @@ pub static METRICS: &[&Metric] = &[
     &PCIE_REPLAYS,
     &CONTAINER_SHARES,
     &MONITORING_UP,
+    &UNMONITORED_GPUS,
     &CONFIGURATION_APPLIED,
     &NODE_CAPACITY,
     &NODE_ALLOCATABLE,

@@ -222,10 +222,10 @@ static NODE_WITHOUT_METRICS: AlertDoc = AlertDoc {
 
 static HEALTH_UNWATCHED: AlertDoc = AlertDoc {
     severity: Warning,
-    condition: "gpuc-runtime receives no error events from the driver for 10 minutes.",
-    meaning: "GPUs that become unhealthy are still advertised to pods.",
-    action: "Check the log of gpuc-runtime's pod on the node, which contains the driver's response; restart the pod \
-             once. If that does not help, cordon the node, since GPUs that fail there remain allocatable: \
+    condition: "gpuc-runtime receives no error events of a GPU, or of all GPUs, from the driver for 10 minutes.",
+    meaning: "GPUs with errors are still advertised to pods, unless they stop responding.",
+    action: "The condition `GPUsHealthy` of the node and the log of gpuc-runtime's pod there contain the driver's \
+             response. Delete the pod once. If that does not help, cordon the node, since GPUs that fail there remain allocatable: \
              gpuc-runtime and the driver may not be compatible.",
 };
 

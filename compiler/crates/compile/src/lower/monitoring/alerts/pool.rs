@@ -36,7 +36,11 @@ pub(super) fn alerts(watched: &PoolAlertContext<'_>) -> Vec<Alert> {
     }
     alerts.push(not_scraped(watched));
     if watched.pool.is_advertised_by(DevicePlugin::Gpuc) {
-        alerts.extend([health_unwatched(watched), configuration_refused(watched)]);
+        alerts.extend([
+            health_unwatched(watched),
+            health_of_gpus_unwatched(watched),
+            configuration_refused(watched),
+        ]);
     }
     alerts
 }
@@ -158,6 +162,25 @@ fn health_unwatched(watched: &PoolAlertContext<'_>) -> Alert {
         summary: "the health of the GPUs of {{ $labels.node }} is not monitored".to_owned(),
         description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) receives no error events from the \
                       driver."
+            .to_owned(),
+    }
+}
+
+/// GPUs that have no driver events, such as those of some virtual machines, do not count.
+fn health_of_gpus_unwatched(watched: &PoolAlertContext<'_>) -> Alert {
+    let matchers = format!(
+        "job=\"{RUNTIME_JOB}\",{},reason=\"error\"",
+        pool_matcher(watched.pool)
+    );
+    let gpus = Expression::for_metric(&metrics::UNMONITORED_GPUS, &matchers);
+    Alert {
+        name: AlertName::GpuHealthUnwatched,
+        pool: None,
+        expression: gpus.wrapped_in("max by (pool, node) ({}) > 0"),
+        duration: "10m".to_owned(),
+        summary: "the health of GPUs of {{ $labels.node }} is not monitored".to_owned(),
+        description: "gpuc-runtime on {{ $labels.node }} (pool {{ $labels.pool }}) receives no error events of \
+                      {{ $value }} GPUs from the driver."
             .to_owned(),
     }
 }
