@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::UnixStream;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{AbortHandle, JoinHandle};
 use tokio::time::{Instant, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::transport::Server;
 
+use super::connection::Connection;
 use super::server::{Service, StopSignal};
 use super::socket::{Socket, SocketState, file_name, is_alive};
 use super::{PluginEvent, Setup};
@@ -67,7 +67,7 @@ pub(super) struct ResourcePlugin {
     socket: SocketPlacement,
     /// Why the last attempt to create the socket failed.
     bind_error: Option<String>,
-    connections: mpsc::Sender<io::Result<UnixStream>>,
+    connections: mpsc::Sender<io::Result<Connection>>,
     clients: watch::Receiver<usize>,
     ending: watch::Sender<StopSignal>,
     server: JoinHandle<()>,
@@ -435,7 +435,7 @@ impl ResourcePlugin {
 
 async fn serve(
     service: Service,
-    incoming: mpsc::Receiver<io::Result<UnixStream>>,
+    incoming: mpsc::Receiver<io::Result<Connection>>,
     mut ending: watch::Receiver<StopSignal>,
 ) {
     let server = DevicePluginServer::new(service).max_decoding_message_size(MAX_REQUEST_BYTES);

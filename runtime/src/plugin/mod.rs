@@ -17,6 +17,7 @@
 //! The kubelet must be 1.26 or later: earlier ones send the socket's path as `:authority`, which RFC 3986 does not
 //! allow, and HTTP/2 libraries that check it refuse the request (kubernetes/kubernetes#112597).
 
+mod connection;
 mod lifecycle;
 mod server;
 mod socket;

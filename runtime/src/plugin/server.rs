@@ -8,6 +8,7 @@ use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
+use super::connection::ConnectionUsage;
 use super::{AllocationHandler, AllocationRejection};
 use crate::allocate::ContainerAllocation;
 use crate::device::{AdvertisedResource, KubeletDevice};
@@ -99,12 +100,17 @@ impl DevicePlugin for Service {
 
     async fn list_and_watch(
         &self,
-        _: Request<Empty>,
+        request: Request<Empty>,
     ) -> Result<Response<Self::ListAndWatchStream>, Status> {
+        let usage = request.extensions().get::<ConnectionUsage>();
+        let open_list = usage.map(ConnectionUsage::watch);
         // At most one list waits for a slow reader; later changes are in the next one.
         let (sender, receiver) = mpsc::channel(1);
         let listener = ListClient::new(self);
-        tokio::spawn(async move { listener.send_lists(&sender).await });
+        tokio::spawn(async move {
+            listener.send_lists(&sender).await;
+            drop(open_list);
+        });
         Ok(Response::new(Box::pin(ReceiverStream::new(receiver))))
     }
 

@@ -10,6 +10,7 @@ use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
+use super::connection::{Connection, Connections};
 use crate::kubelet::FileId;
 
 /// Maximum length of a file name: the path of a socket has at most 107 bytes (`sun_path` in unix(7)), of which the
@@ -58,7 +59,7 @@ impl Socket {
     /// Listens and forwards each connection. An existing socket is considered stale and removed.
     pub(super) fn bind(
         path: PathBuf,
-        connections: mpsc::Sender<io::Result<UnixStream>>,
+        connections: mpsc::Sender<io::Result<Connection>>,
     ) -> io::Result<Self> {
         if fs::symlink_metadata(&path).is_ok_and(|found| found.file_type().is_socket()) {
             fs::remove_file(&path)?;
@@ -99,11 +100,13 @@ pub(super) async fn is_alive(path: &Path) -> bool {
     connected.is_err() || connected.is_ok_and(|stream| stream.is_ok())
 }
 
-async fn accept(listener: &UnixListener, connections: &mpsc::Sender<io::Result<UnixStream>>) {
+async fn accept(listener: &UnixListener, connections: &mpsc::Sender<io::Result<Connection>>) {
+    let mut open = Connections::default();
     loop {
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                if connections.send(Ok(stream)).await.is_err() {
+        let accepted = listener.accept().await;
+        match accepted.and_then(|(stream, _)| open.admit(stream)) {
+            Ok(connection) => {
+                if connections.send(Ok(connection)).await.is_err() {
                     return;
                 }
             }

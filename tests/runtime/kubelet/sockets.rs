@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use gpuc_runtime::kubelet::api::v1beta1::Empty;
 use gpuc_runtime::plugin::PluginEvent;
-use tokio::net::UnixListener;
+use tokio::io::AsyncReadExt;
+use tokio::net::{UnixListener, UnixStream};
 
 use super::{GPU, MIG_DEVICE, Node, advertised_resource, settle};
 use crate::simulated_kubelet::{dial, wipe};
@@ -37,6 +38,39 @@ async fn deleted_socket_is_recreated() {
         "the kubelet keeps the registration"
     );
     assert_eq!(seen.resource(GPU).ended, 0);
+}
+
+/// A client that leaks connections exhausts neither the daemon nor the kubelet's access: idle connections are closed, the
+/// one on which the kubelet watches the devices is not, and a restarted kubelet can connect.
+#[tokio::test]
+async fn leaked_connections_are_closed() {
+    let mut node = Node::running().await;
+    let mut leaked = Vec::new();
+    for _ in 0..100 {
+        leaked.push(UnixStream::connect(node.socket(GPU)).await.unwrap());
+    }
+    let mut closed = 0;
+    for stream in &mut leaked {
+        // The server's settings arrive first.
+        let mut received = Vec::new();
+        let end = stream.read_to_end(&mut received);
+        let ended = tokio::time::timeout(Duration::from_millis(100), end).await;
+        closed += usize::from(ended.is_ok());
+        if ended.is_err() {
+            break;
+        }
+    }
+    assert!((84..=86).contains(&closed), "{closed}");
+    node.modify_state(|state| {
+        let error = "XID 48".to_owned();
+        state.unhealthy.insert("GPU-1".to_owned(), error);
+    });
+    let has_seven = |seen: &crate::simulated_kubelet::Seen| seen.resource(GPU).healthy().len() == 7;
+    let seen = node.kubelet.wait_until("an unhealthy GPU", has_seven).await;
+    assert_eq!((seen.registrations.len(), seen.resource(GPU).ended), (1, 0));
+    node.kubelet.restart().await;
+    let resource = node.kubelet.wait_for_registration(GPU).await;
+    assert_eq!(resource.healthy().len(), 7);
 }
 
 #[tokio::test]
