@@ -10,6 +10,7 @@ use gpuc_runtime::metrics::PluginMetrics;
 use gpuc_runtime::nvml::DriverHandle;
 use gpuc_runtime::nvml::NvmlErrorKind;
 use gpuc_runtime::nvml::fake::{Control, Fake};
+use gpuc_runtime::nvml::guard::JobCount;
 use gpuc_runtime::run::{Daemon, DriverLoader, Event, HealthStore, Outputs, Status};
 use gpuc_runtime::state::State;
 use tokio::sync::{mpsc, watch};
@@ -31,15 +32,17 @@ const CONFIG: &str = r#"{
     "devices": "environmentVariable",
     "sharing": "exclusive",
     "resources": {"nvidia.com/gpu": 8},
-    "health": {"watch": true, "quietSeconds": 3600}
+    "health": {"watch": true, "quietSeconds": QUIET_SECONDS}
 }"#;
 
 /// A daemon in this process, with eight simulated H100.
-struct Node {
-    control: Control,
+pub(crate) struct Node {
+    pub(crate) control: Control,
+    /// The jobs that call the driver.
+    pub(crate) jobs: JobCount,
     events: mpsc::UnboundedSender<Event>,
-    state: watch::Receiver<Arc<State>>,
-    status: watch::Receiver<Status>,
+    pub(crate) state: watch::Receiver<Arc<State>>,
+    pub(crate) status: watch::Receiver<Status>,
     _changes: mpsc::Receiver<gpuc_runtime::health::Reaction>,
     _folder: tempfile::TempDir,
 }
@@ -47,12 +50,22 @@ struct Node {
 impl Node {
     /// Starts the daemon after this change of the machine.
     fn start(change: impl FnOnce(&Control)) -> Self {
+        Self::start_with(3600, CALL_TIMEOUT, change)
+    }
+
+    /// Starts the daemon with this quiet time in seconds and this time limit of driver calls.
+    pub(crate) fn start_with(
+        quiet_seconds: u64,
+        call_timeout: Duration,
+        change: impl FnOnce(&Control),
+    ) -> Self {
         let fake = Fake::from_description("h100x8").unwrap();
         let folder = tempfile::tempdir().unwrap();
         let roots = fake.write_roots(folder.path()).unwrap();
         let control = fake.control();
         change(&control);
-        let config = config::parse_known(CONFIG).unwrap();
+        let config = CONFIG.replace("QUIET_SECONDS", &quiet_seconds.to_string());
+        let config = config::parse_known(&config).unwrap();
         let (events, received) = mpsc::unbounded_channel();
         let (state_sender, state) = watch::channel(Daemon::empty_state(&config.config));
         let (status_sender, status) = watch::channel(Status::default());
@@ -64,7 +77,8 @@ impl Node {
             metrics: PluginMetrics::default(),
             driver: DriverHandle::default(),
         };
-        let loader = DriverLoader::new(roots, Some(fake)).with_call_timeout(CALL_TIMEOUT);
+        let loader = DriverLoader::new(roots, Some(fake)).with_call_timeout(call_timeout);
+        let jobs = loader.job_count();
         let sender = events.clone();
         tokio::spawn(async move {
             let store = HealthStore::new(None, Path::new("/proc"));
@@ -74,6 +88,7 @@ impl Node {
         });
         Self {
             control,
+            jobs,
             events,
             state,
             status,
@@ -119,7 +134,7 @@ impl Node {
     }
 
     /// The UUID of the GPU with this index.
-    fn uuid(&self, index: u32) -> String {
+    pub(crate) fn uuid(&self, index: u32) -> String {
         let state = self.state.borrow();
         state.inventory.gpu(index).map(Gpu::id).unwrap()
     }
@@ -181,6 +196,24 @@ async fn gpu_whose_calls_hang_is_unhealthy() {
         })
         .await;
     }
+}
+
+/// The links between GPUs take most of the calls of a discovery, and only preferred allocations need them.
+#[tokio::test]
+async fn gpus_are_advertised_before_their_links_are_read() {
+    let mut node = Node::start(|control| control.hang("link", None));
+    node.wait_for_state("eight healthy GPUs", |state| {
+        state.advertised_resources.len() == 1
+            && state.advertised_resources[0].devices.len() == 8
+            && state.unhealthy.is_empty()
+    })
+    .await;
+    assert!(!node.state.borrow().inventory.topology.has_link(0, 1));
+    node.control.release();
+    node.wait_for_state("links", |state| {
+        (0..7).all(|gpu| state.inventory.topology.has_link(gpu, 7))
+    })
+    .await;
 }
 
 #[tokio::test]

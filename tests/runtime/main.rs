@@ -31,4 +31,5 @@ mod proto;
 mod settings;
 #[path = "../support/kubelet/mod.rs"]
 mod simulated_kubelet;
+mod simulation;
 mod watcher;

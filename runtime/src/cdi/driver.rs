@@ -51,13 +51,15 @@ pub(super) fn driver_mounts(host_root: &Path, driver: &DriverFiles) -> Vec<Mount
             }
         }
     }
+    for path in &driver.programs {
+        mounts.push(bind_mount(host_root, path, path, FILE_MOUNT_OPTIONS));
+    }
     for path in &driver.firmware {
         // Containers have it where the kernel searches, as with NVIDIA's toolkit.
         let to = path.strip_prefix("/usr").unwrap_or(path);
         mounts.push(bind_mount(host_root, path, to, FILE_MOUNT_OPTIONS));
     }
-    let other_files = [&driver.programs, &driver.settings];
-    for path in other_files.into_iter().flatten() {
+    for path in &driver.settings {
         mounts.push(bind_mount(host_root, path, path, FILE_MOUNT_OPTIONS));
     }
     for path in &driver.sockets {

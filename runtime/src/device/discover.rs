@@ -19,6 +19,22 @@ pub fn discover(
     roots: &Roots,
     previous: Option<&Inventory>,
 ) -> Result<Inventory, NvmlError> {
+    let mut inventory = discover_without_links(nvml, roots, previous)?;
+    inventory.topology = read_topology(nvml, &inventory.gpus, previous);
+    Ok(inventory)
+}
+
+/// Discovers the GPUs without the links between them, which take most of the driver calls and which only a preferred
+/// allocation needs.
+///
+/// # Errors
+///
+/// As [`discover`].
+pub fn discover_without_links(
+    nvml: &dyn Nvml,
+    roots: &Roots,
+    previous: Option<&Inventory>,
+) -> Result<Inventory, NvmlError> {
     let driver = nvml.driver()?;
     let mut names = BTreeMap::new();
     let results: Vec<_> = (0..nvml.gpu_count()?)
@@ -30,6 +46,13 @@ pub fn discover(
             )
         })
         .collect();
+    // The driver was unloaded meanwhile.
+    let mut errors = results
+        .iter()
+        .filter_map(|(_, result)| result.as_ref().err());
+    if let Some(error) = errors.find(|error| error.is_driver_missing()) {
+        return Err(error.clone());
+    }
     let answering: BTreeSet<&str> = results
         .iter()
         .filter_map(|(_, result)| Some(result.as_ref().ok()?.uuid.as_str()))
@@ -49,11 +72,10 @@ pub fn discover(
             }),
         }
     }
-    let topology = read_topology(nvml, &gpus, previous);
     Ok(Inventory {
         driver,
         gpus,
-        topology,
+        topology: Topology::default(),
     })
 }
 
@@ -162,6 +184,18 @@ mod tests {
             Gpu::Unresponsive { .. } => None,
         };
         inventory.gpus.iter().map(numa).collect()
+    }
+
+    #[test]
+    fn links_can_be_read_later() {
+        let node = node("h100x8");
+        let first = discover_without_links(&node.fake, &node.roots, None).expect("an inventory");
+        let control = node.fake.control();
+        assert_eq!(control.call_count_for("link"), 0);
+        assert!(!first.topology.has_link(0, 1));
+        let second = node.discover(Some(&first));
+        assert_eq!(second.gpus, first.gpus);
+        assert_eq!(second, node.discover(None));
     }
 
     #[test]
@@ -305,6 +339,14 @@ mod tests {
         let inventory = node.discover(None);
         assert_eq!(inventory.gpus.len(), 4);
         assert_eq!(node.fake.control().call_count_for("link"), 6);
+    }
+
+    #[test]
+    fn driver_that_is_unloaded_meanwhile_is_an_error() {
+        let node = node("h100x8");
+        node.fake.control().fail_gpu(3, NvmlErrorKind::NoDriver);
+        let error = discover(&node.fake, &node.roots, None).expect_err("the driver is missing");
+        assert_eq!(error.kind, NvmlErrorKind::NoDriver);
     }
 
     #[test]

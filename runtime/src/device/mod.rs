@@ -9,7 +9,7 @@ pub(crate) mod testing;
 mod topology;
 
 pub use advertised::{AdvertisedResource, GPU, KubeletDevice, advertised_resources};
-pub use discover::discover;
+pub use discover::{discover, discover_without_links};
 pub use expected::{HardwareDifference, find_model, hardware_differences};
 pub use mig::{
     MigDifference, MigProblem, common_profile, mig_differences, mig_problems, resource_for,

@@ -208,6 +208,12 @@ impl Health {
                 None => self.record_good_response(&id, &condition, queried_at, now, &mut reaction),
             },
             Err(_) if is_unresponsive => self.postpone(&id, now),
+            // An unloaded driver says nothing about its GPUs. The discovery reports it, and the GPUs need no quiet time
+            // once it is loaded again.
+            Err(error) if error.is_driver_missing() => {
+                reaction.rescan = true;
+                self.postpone(&id, now);
+            }
             Err(error) => {
                 reaction.rescan = true;
                 let cause = format!("{FAILED_QUERY}: {error}");

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -33,6 +34,7 @@ pub struct JobId(u64);
 pub struct Job {
     guard: CallGuard,
     id: JobId,
+    _active: ActiveJob,
 }
 
 /// A call that has not returned in time.
@@ -52,7 +54,15 @@ pub struct CallGuard {
     calls: Arc<Mutex<Calls>>,
     limit: Duration,
     returned: Arc<dyn Fn(Subject) + Send + Sync>,
+    jobs: JobCount,
 }
+
+/// The number of jobs whose threads have not ended. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct JobCount(Arc<AtomicUsize>);
+
+/// Counts a job until it is dropped.
+struct ActiveJob(JobCount);
 
 #[derive(Default)]
 struct Calls {
@@ -85,7 +95,14 @@ impl CallGuard {
             calls: Arc::default(),
             limit,
             returned: Arc::new(returned),
+            jobs: JobCount::default(),
         }
+    }
+
+    /// Counts the jobs with this count.
+    #[must_use]
+    pub fn with_job_count(self, jobs: JobCount) -> Self {
+        Self { jobs, ..self }
     }
 
     /// Starts a job.
@@ -95,6 +112,7 @@ impl CallGuard {
         Job {
             id: JobId(calls.last_job),
             guard: self.clone(),
+            _active: ActiveJob::new(&self.jobs),
         }
     }
 
@@ -182,6 +200,26 @@ impl CallGuard {
 
     fn lock(&self) -> MutexGuard<'_, Calls> {
         self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl JobCount {
+    /// Returns the number.
+    pub fn get(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+}
+
+impl ActiveJob {
+    fn new(count: &JobCount) -> Self {
+        count.0.fetch_add(1, Ordering::SeqCst);
+        Self(count.clone())
+    }
+}
+
+impl Drop for ActiveJob {
+    fn drop(&mut self) {
+        self.0.0.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

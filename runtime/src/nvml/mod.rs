@@ -305,6 +305,16 @@ pub struct NvmlError {
     pub message: String,
 }
 
+impl NvmlError {
+    /// Whether the driver is not loaded, so that the error says nothing about a GPU.
+    pub fn is_driver_missing(&self) -> bool {
+        matches!(
+            self.kind,
+            NvmlErrorKind::NoDriver | NvmlErrorKind::NoLibrary
+        )
+    }
+}
+
 /// The kinds of errors that the daemon distinguishes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NvmlErrorKind {

@@ -5,6 +5,8 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
+
 use super::reports::ReportSender;
 use super::{Nvml, NvmlError, Watch};
 use crate::health::WatchReport;
@@ -55,9 +57,14 @@ pub fn spawn_with(
 ) -> io::Result<WatcherHandle> {
     let stop = Arc::new(StopFlag::default());
     let changed = Arc::clone(&stop);
+    let runtime = Handle::try_current().ok();
     let thread = thread::Builder::new()
         .name("nvml-watcher".to_owned())
-        .spawn(move || run(&*nvml, &sender, &changed, wait))?;
+        .spawn(move || {
+            // The clock of tests belongs to the runtime.
+            let _context = runtime.as_ref().map(Handle::enter);
+            run(&*nvml, &sender, &changed, wait);
+        })?;
     Ok(WatcherHandle {
         stop,
         thread: Some(thread),

@@ -4,7 +4,6 @@
 use std::collections::VecDeque;
 use std::io;
 use std::net::Shutdown;
-use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream as BlockingStream;
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -62,7 +61,7 @@ impl Connections {
         let usage = ConnectionUsage::default();
         self.open.push_back(OpenConnection {
             lists: Arc::downgrade(&usage.lists),
-            stream: BlockingStream::from(OwnedFd::from(duplicate)),
+            stream: BlockingStream::from(duplicate),
         });
         Ok(Connection { stream, usage })
     }

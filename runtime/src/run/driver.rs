@@ -9,11 +9,11 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::Event;
 use crate::cdi;
-use crate::device::{Inventory, discover};
+use crate::device::{Inventory, discover, discover_without_links};
 use crate::driver_files::DriverFiles;
 use crate::host::{HostFiles, Roots};
 use crate::nvml::fake::Fake;
-use crate::nvml::guard::{CallGuard, GuardedDriver, Job, JobId, Subject};
+use crate::nvml::guard::{CallGuard, GuardedDriver, Job, JobCount, JobId, Subject};
 use crate::nvml::{Nvml, NvmlError, Real};
 use crate::publish::cdi_file;
 use crate::state::State;
@@ -28,6 +28,7 @@ pub struct DriverLoader {
     roots: Roots,
     fake: Option<Fake>,
     call_timeout: Duration,
+    jobs: JobCount,
 }
 
 impl DriverLoader {
@@ -37,6 +38,7 @@ impl DriverLoader {
             roots,
             fake,
             call_timeout: CALL_TIMEOUT,
+            jobs: JobCount::default(),
         }
     }
 
@@ -47,6 +49,11 @@ impl DriverLoader {
             call_timeout,
             ..self
         }
+    }
+
+    /// Returns the count of the jobs that call the driver now.
+    pub fn job_count(&self) -> JobCount {
+        self.jobs.clone()
     }
 
     /// The time limit of a driver call.
@@ -61,6 +68,7 @@ impl DriverLoader {
             // The daemon has shut down.
             let _ = events.send(Event::Returned(subject));
         })
+        .with_job_count(self.jobs.clone())
     }
 
     /// Opens the driver.
@@ -98,6 +106,12 @@ impl DriverLoader {
         let roots = self.roots.clone();
         let host_root = host_root.to_owned();
         spawn_query(events, move |events| {
+            // The kubelet waits for the first discovery; a second one, at once, reads the links.
+            let discover = if before.gpus.is_empty() {
+                discover_without_links
+            } else {
+                discover
+            };
             let inventory = discover(&nvml, &roots, Some(&before));
             let scanned = inventory.map(|inventory| {
                 let files = HostFiles::read(&roots, &host_root, &inventory);

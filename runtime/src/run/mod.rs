@@ -265,7 +265,11 @@ impl Daemon {
         self.status.scans += 1;
         self.status.scanned_at = Some(Instant::now());
         self.scan_at.get_or_insert(Instant::now() + RESCAN_INTERVAL);
-        let is_changed = driver_recovered || inventory != *self.inventory || files != *self.files;
+        let is_first = self.inventory.gpus.is_empty();
+        let is_changed = driver_recovered
+            || inventory.gpus != self.inventory.gpus
+            || inventory.driver != self.inventory.driver
+            || files != *self.files;
         self.inventory = Arc::new(inventory);
         self.files = Arc::new(files);
         let now = self.health_store.now();
@@ -277,6 +281,10 @@ impl Daemon {
         self.publish_status();
         if is_changed {
             info!(gpus = self.inventory.gpus.len(), "discovered GPUs");
+        }
+        if is_first && self.inventory.gpus.len() > 1 {
+            // The links between the GPUs are still unknown.
+            self.scan_at = Some(Instant::now() + RESCAN_DELAY);
         }
         // After a reload of the driver, the same GPUs may be back and have recovered.
         self.publish();

@@ -153,6 +153,17 @@ fn unmonitored_gpus_stay_advertised() {
     assert_eq!(node.health.monitoring().failed_gpus().count(), 0);
 }
 
+/// The daemon reports a driver that is unloaded for an upgrade; its GPUs have no fault that outlives the upgrade.
+#[test]
+fn missing_driver_is_not_a_fault_of_its_gpus() {
+    for kind in [NvmlErrorKind::NoDriver, NvmlErrorKind::NoLibrary] {
+        let mut node = Node::new(inventory(8, false));
+        node.health.query_soon(&node.inventory.clone(), 3, node.now);
+        node.answer_due_queries(|_| Err(nvml_error(kind, "Driver Not Loaded")));
+        assert!(node.unhealthy().is_empty(), "{kind:?}");
+    }
+}
+
 /// NVIDIA's plugin: all eight GPUs are unhealthy if a lost GPU does not report its UUID.
 #[test]
 fn event_without_gpu_queries_all() {

@@ -40,8 +40,8 @@ async fn deleted_socket_is_recreated() {
     assert_eq!(seen.resource(GPU).ended, 0);
 }
 
-/// A client that leaks connections exhausts neither the daemon nor the kubelet's access: idle connections are closed, the
-/// one on which the kubelet watches the devices is not, and a restarted kubelet can connect.
+/// A client that leaks connections exhausts neither the daemon nor the kubelet's access: idle connections are closed,
+/// the one on which the kubelet watches the devices is not, and a restarted kubelet can connect.
 #[tokio::test]
 async fn leaked_connections_are_closed() {
     let mut node = Node::running().await;

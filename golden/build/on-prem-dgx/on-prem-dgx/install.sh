@@ -109,4 +109,3 @@ kinds kube-prometheus-stack 88.5.3 \
 release kube-prometheus-stack helm/kube-prometheus-stack/values.yaml monitoring 88.5.3 \
   kube-prometheus-stack --repo https://prometheus-community.github.io/helm-charts
 objects monitoring manifests/monitoring
-objects network-policies manifests/network-policies

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::Instant;
+
 use super::description::{self, UnknownMachine};
 use super::{FakeState, Shared, nvml_error};
 use crate::nvml::{NvmlError, NvmlErrorKind, NvmlEvent, NvmlEventKind, RecoveryAction};
@@ -172,6 +174,32 @@ impl Control {
     pub fn call_count_for(&self, question: &str) -> u64 {
         let world = self.shared.lock_state();
         world.calls.get(question).copied().unwrap_or_default()
+    }
+
+    /// Returns the number of calls that hang now.
+    pub fn hung_calls(&self) -> usize {
+        self.shared.lock_state().hung_calls
+    }
+
+    /// Notifies waits for events that the clock of a test has advanced.
+    pub fn notify_clock(&self) {
+        self.shared.event_ready.notify_all();
+    }
+
+    /// Whether every subscription has received all events and waits for the next one.
+    pub fn is_waiting_for_events(&self) -> bool {
+        let now = Instant::now();
+        let world = self.shared.lock_state();
+        let mut queues = world.queues.values();
+        queues.all(|queue| queue.pending.is_empty() && queue.waits_until.is_some_and(|at| at > now))
+    }
+
+    /// Whether a subscription includes the GPU.
+    pub fn is_watched(&self, gpu: u32) -> bool {
+        let world = self.shared.lock_state();
+        let uuid = world.machine.uuid(gpu);
+        let mut watched = world.queues.values().flat_map(|queue| &queue.watched);
+        watched.any(|(_, watched)| Some(watched.as_str()) == uuid)
     }
 
     /// Returns the number of open subscriptions.

@@ -13,7 +13,9 @@ mod samples;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 pub use control::Control;
 pub use description::UnknownMachine;
@@ -51,6 +53,8 @@ struct FakeState {
     latency: Duration,
     /// The calls that do not return, by function name and GPU. Without a GPU, calls about every GPU.
     hanging: BTreeSet<(String, Option<u32>)>,
+    /// Number of calls that hang now.
+    hung_calls: usize,
     /// Number of calls, by function name.
     calls: BTreeMap<&'static str, u64>,
     /// The queues of open subscriptions.
@@ -64,6 +68,8 @@ struct Queue {
     /// The monitored GPUs, by index at the time of the subscription, and their UUIDs.
     watched: Vec<(u32, String)>,
     pending: VecDeque<Result<NvmlEvent, NvmlError>>,
+    /// The end of the current wait for an event.
+    waits_until: Option<Instant>,
 }
 
 impl Fake {
@@ -83,6 +89,7 @@ impl Fake {
             watch_error: None,
             latency: Duration::ZERO,
             hanging: BTreeSet::new(),
+            hung_calls: 0,
             calls: BTreeMap::new(),
             queues: BTreeMap::new(),
             next_queue: 0,
@@ -138,8 +145,12 @@ impl Shared {
             hanging
                 .any(|(function, about)| function == question && (about.is_none() || *about == gpu))
         };
-        let waited = self.released.wait_while(self.lock_state(), hangs);
-        waited.unwrap_or_else(PoisonError::into_inner)
+        let mut world = self.lock_state();
+        world.hung_calls += 1;
+        let waited = self.released.wait_while(world, hangs);
+        let mut world = waited.unwrap_or_else(PoisonError::into_inner);
+        world.hung_calls -= 1;
+        world
     }
 }
 
@@ -194,6 +205,7 @@ impl Nvml for Fake {
         let queue = Queue {
             watched: watched.clone(),
             pending: VecDeque::new(),
+            waits_until: None,
         };
         world.queues.insert(id, queue);
         drop(world);
@@ -224,16 +236,18 @@ impl Watch for FakeWatch {
     }
 
     fn next(&mut self, timeout: Duration) -> Result<Option<NvmlEvent>, NvmlError> {
-        let start = Instant::now();
+        let end = Instant::now() + timeout;
         let mut world = self.shared.wait_until_released("wait", None);
         loop {
-            let queue = world.queues.get_mut(&self.id);
-            if let Some(next) = queue.and_then(|queue| queue.pending.pop_front()) {
-                return next.map(Some);
+            let remaining = end.saturating_duration_since(Instant::now());
+            if let Some(queue) = world.queues.get_mut(&self.id) {
+                let next = queue.pending.pop_front();
+                let is_over = next.is_some() || remaining.is_zero();
+                queue.waits_until = Some(end).filter(|_| !is_over);
+                if let Some(next) = next {
+                    return next.map(Some);
+                }
             }
-            let Some(remaining) = timeout.checked_sub(start.elapsed()) else {
-                return Ok(None);
-            };
             if remaining.is_zero() {
                 return Ok(None);
             }

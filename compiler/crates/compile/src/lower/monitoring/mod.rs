@@ -40,10 +40,10 @@ const COMPONENT: &str = "monitoring";
 /// The namespace of rules, monitors and dashboards.
 const NAMESPACE: &str = "gpuc-monitoring";
 
-/// The objects; none if `monitoring` is not set.
+/// The objects. Without `monitoring`, only the policy that protects the metrics of gpuc-runtime.
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     if cluster.config.monitoring.is_none() {
-        return Vec::new();
+        return policies::policies(cluster);
     }
     let pools = cluster.pools.iter();
     let mut objects = namespaces::namespaces(cluster);

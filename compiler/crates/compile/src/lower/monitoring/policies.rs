@@ -11,12 +11,14 @@ use gpuc_model::plan::Object;
 use gpuc_schema::config::Prometheus;
 use serde_json::{Value, json};
 
+use super::exporter::RUNTIME_JOB;
 use super::labels;
 use super::monitors::{PORT, scrape_groups};
 use crate::charts::kube_prometheus_stack;
-use crate::lower::POD_NAME_LABEL;
+use crate::lower::{POD_NAME_LABEL, RUNTIME_NAME};
 
-/// The folder of the manifests. It is separate so that the policies do not depend on the Prometheus Operator's CRDs.
+/// The folder of the manifests, except that of gpuc-runtime. It is separate so that the policies do not depend on the
+/// Prometheus Operator's CRDs.
 const COMPONENT: &str = "network-policies";
 
 /// The label that Kubernetes sets on every namespace, with its name.
@@ -33,6 +35,9 @@ pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
     let from = prometheus_peer(cluster);
     let mut policies = Vec::new();
     for scraped in scrape_groups(cluster) {
+        // The metrics of gpuc-runtime exist without `monitoring`, too.
+        let is_runtime = scraped.name == RUNTIME_JOB;
+        let component = if is_runtime { RUNTIME_NAME } else { COMPONENT };
         let origin = scraped.origin(cluster, "only Prometheus needs to read these metrics");
         for namespace in &scraped.namespaces {
             let object = json!({
@@ -45,21 +50,25 @@ pub(super) fn policies(cluster: &Checked<'_>) -> Vec<Object> {
                     "ingress": [{"from": [from], "ports": [{"protocol": "TCP", "port": PORT}]}],
                 },
             });
-            policies.push(Object::new(COMPONENT, &object, origin.clone()));
+            policies.push(Object::new(component, &object, origin.clone()));
         }
     }
     policies
 }
 
 /// The sentence about them in the generated README.
-pub(super) fn readme_sentence(prometheus: &Prometheus) -> String {
+pub(super) fn readme_sentence(prometheus: Option<&Prometheus>) -> String {
     let sources = match prometheus {
-        Prometheus::Install(_) => format!("the namespace {}", kube_prometheus_stack::NAMESPACE),
-        Prometheus::Existing(_) => "any namespace that does not belong to a team".to_owned(),
+        Some(Prometheus::Install(_)) => {
+            format!("the namespace {}", kube_prometheus_stack::NAMESPACE)
+        }
+        Some(Prometheus::Existing(_)) | None => {
+            "any namespace that does not belong to a team".to_owned()
+        }
     };
     format!(
         "NetworkPolicies allow only the pods with the label {POD_NAME_LABEL}={PROMETHEUS} in {sources} to reach the \
-         exporters. To allow other clients, add a NetworkPolicy of your own."
+         metrics of GPUs. To allow other clients, add a NetworkPolicy of your own."
     )
 }
 

@@ -4,20 +4,24 @@ use std::fmt::Write;
 
 use gpuc_model::check::Checked;
 use gpuc_model::{Pool, Sharing};
-use gpuc_schema::config::Prometheus;
+use gpuc_schema::config::{DevicePlugin, Prometheus};
 
 use super::exporter::{GpuExporter, gpu_exporter};
 use super::{alerts, has_dashboards, policies, rules};
 use crate::charts::kube_prometheus_stack;
 
-/// The sentences; none without `monitoring`.
+/// The sentences; without `monitoring`, only that about the policies.
 pub(in crate::lower) fn readme_sentences(cluster: &Checked<'_>) -> Vec<String> {
     let Some(monitoring) = &cluster.config.monitoring else {
-        return Vec::new();
+        let runtime = cluster.pools_advertised_by(DevicePlugin::Gpuc).next();
+        let sentence = runtime.map(|_| policies::readme_sentence(None));
+        return sentence.into_iter().collect();
     };
     let mut sentences = exporter_sentences(cluster);
     sentences.push(prometheus_sentence(&monitoring.prometheus.value));
-    sentences.push(policies::readme_sentence(&monitoring.prometheus.value));
+    sentences.push(policies::readme_sentence(Some(
+        &monitoring.prometheus.value,
+    )));
     let alert_names = rules::alert_names(cluster);
     if !alert_names.is_empty() {
         let names: Vec<_> = alert_names.into_iter().map(alerts::alert_id).collect();
