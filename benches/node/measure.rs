@@ -1,6 +1,9 @@
 //! Measures one machine.
 
 use std::process::Child;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use gpuc_runtime::device::discover;
@@ -38,13 +41,19 @@ pub(crate) struct Measurement {
     pub(crate) threads: usize,
     /// How often something woke a thread while the daemon was left alone.
     pub(crate) wakeups: u64,
+    /// The processor time for a minute of that.
+    pub(crate) idle_cpu: Duration,
     /// All answers, fastest first.
     pub(crate) allocations: Vec<Duration>,
+    /// All answers while every processor is busy, fastest first.
+    pub(crate) busy_allocations: Vec<Duration>,
     pub(crate) cpu_per_allocation: Duration,
     /// The median of each size, from 1 on.
     pub(crate) preferred: Vec<Duration>,
     /// What the driver was asked for all these answers.
     pub(crate) driver_calls: usize,
+    /// What the driver was asked until the kubelet knew all resources.
+    pub(crate) registration_calls: usize,
     pub(crate) loaded: Memory,
 }
 
@@ -80,7 +89,10 @@ pub(crate) async fn measure(plan: &BenchOptions, machine: &Scenario) -> Measurem
     // What follows from the start has ended by then.
     tokio::time::sleep(Duration::from_secs(1).min(plan.idle)).await;
     let before = process.voluntary_switches();
+    let idle_before = process.cpu();
     tokio::time::sleep(plan.idle).await;
+    let idle_cpu = process.cpu().saturating_sub(idle_before);
+    column.idle_cpu = idle_cpu.mul_f64(60.0 / plan.idle.as_secs_f64());
     let sleeps = process.voluntary_switches().into_iter();
     column.wakeups = sleeps
         .map(|(thread, after)| after - before.get(&thread).unwrap_or(&0))
@@ -109,7 +121,47 @@ pub(crate) async fn measure(plan: &BenchOptions, machine: &Scenario) -> Measurem
     }
     column.driver_calls = place.driver_call_count();
     column.loaded = process.memory();
+    let load = BusyProcessors::start();
+    column.busy_allocations = measure_allocations(&mut plugin, &ids, plan.allocations / 4).await;
+    drop(load);
+    drop((daemon, kubelet));
+    let (_, _daemon, _kubelet) = start_and_measure(plan, machine, &place).await;
+    column.registration_calls = place.driver_call_count() - column.driver_calls;
     column
+}
+
+/// Threads that compute, one for each processor, until this is dropped.
+struct BusyProcessors {
+    end: Arc<AtomicBool>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl BusyProcessors {
+    fn start() -> Self {
+        let end = Arc::new(AtomicBool::new(false));
+        let count = std::thread::available_parallelism().unwrap().get();
+        let compute = |_| {
+            let end = Arc::clone(&end);
+            std::thread::spawn(move || {
+                while !end.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            })
+        };
+        Self {
+            threads: (0..count).map(compute).collect(),
+            end,
+        }
+    }
+}
+
+impl Drop for BusyProcessors {
+    fn drop(&mut self) {
+        self.end.store(true, Ordering::Relaxed);
+        for thread in self.threads.drain(..) {
+            thread.join().unwrap();
+        }
+    }
 }
 
 /// A daemon that ends with this.

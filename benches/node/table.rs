@@ -45,6 +45,11 @@ pub(crate) fn print(runtime: &Path, columns: &[Measurement]) {
             format_us(it.allocations[it.allocations.len() * part / 100])
         });
     }
+    for (name, part) in [("p50", 50), ("p99", 99)] {
+        row(&format!("  {name} on a busy machine, us"), columns, |it| {
+            format_us(it.busy_allocations[it.busy_allocations.len() * part / 100])
+        });
+    }
     row("cpu per Allocate, us", columns, |it| {
         format_us(it.cpu_per_allocation)
     });
@@ -59,6 +64,12 @@ pub(crate) fn print(runtime: &Path, columns: &[Measurement]) {
                 .map_or_else(String::new, |it| format_ms(*it))
         });
     }
+    row("cpu in an idle minute, ms", columns, |it| {
+        format_ms(it.idle_cpu)
+    });
+    row("NVML calls to register", columns, |it| {
+        it.registration_calls.to_string()
+    });
     row("NVML calls for all answers", columns, |it| {
         it.driver_calls.to_string()
     });

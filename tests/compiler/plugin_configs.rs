@@ -170,6 +170,8 @@ fn values_that_the_plugin_refuses_are_reported() {
             &[&message],
         );
     }
+    // The plugin reads a float without a fraction as an integer.
+    assert_findings("nvidia", SLICED, &config("gpu", &replicas("4.0")), &[]);
     let boolean = "write `true` or `false`, without quotes";
     for (body, value, key, help) in [
         (

@@ -195,7 +195,7 @@ fn check_value(value: &Json, path: &str, kind: Kind, problems: &mut Vec<Problem>
         Text => value.is_string(),
         TextOrList => value.is_array() || is_one_of(value, DEVICE_LIST_STRATEGIES),
         Boolean => value.is_boolean(),
-        Integer(min) => value.as_u64().is_some_and(|number| number >= min),
+        Integer(min) => whole_number(value).is_some_and(|number| number >= min),
         Choice(choices) => is_one_of(value, choices),
         Any => return,
     };
@@ -205,6 +205,17 @@ fn check_value(value: &Json, path: &str, kind: Kind, problems: &mut Vec<Problem>
     } else if !is_absent {
         problems.push(refused_value(&format!("`{}`", readable(path)), value, kind));
     }
+}
+
+/// Returns a whole number. The plugin converts YAML to JSON first, which writes `2.0` as `2`
+/// (kubernetes-sigs/yaml `convertToJSONableObject`).
+fn whole_number(value: &Json) -> Option<u64> {
+    value.as_u64().or_else(|| {
+        let number = value
+            .as_f64()
+            .filter(|it| it.fract() == 0.0 && *it >= 0.0)?;
+        format!("{number}").parse().ok()
+    })
 }
 
 fn is_one_of(value: &Json, choices: &[&str]) -> bool {
@@ -316,7 +327,7 @@ pub(super) fn advertised_by(config: &Json, variable: Option<&str>) -> Advertised
             name.trim_start_matches("nvidia.com/") == "gpu"
         })?;
         let rename = section["renameByDefault"].as_bool().unwrap_or_default();
-        Some((*method, resource["replicas"].as_u64()?, rename))
+        Some((*method, whole_number(&resource["replicas"])?, rename))
     });
     let flag = config["flags"]["migStrategy"].as_str();
     Advertised {

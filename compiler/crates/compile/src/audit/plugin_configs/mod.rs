@@ -32,8 +32,7 @@ pub(super) static PLUGIN_CONFIG_CONTRADICTS_POOL: Code = Code {
 `sharing` of each pool says: the method, the replicas, the renaming, and the MIG strategy. Whether the
 configuration of each pool exists, and is YAML with only keys and values that the plugin accepts.",
     reason: "The plugin ignores a key that it does not know, does not start with a value that it refuses, and advertises
-what its configuration says. Quotas,
-queues, alerts and `verify.sh` use the numbers that the pool implies.",
+what its configuration says. Quotas, queues, alerts and `verify.sh` use the numbers that the pool implies.",
     remedy: "Remove the values, and write `sharing` for the pool: gpuc writes the configuration.",
     bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
