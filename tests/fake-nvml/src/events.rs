@@ -103,6 +103,10 @@ pub unsafe extern "C" fn nvmlEventSetWait_v2(
                 // SAFETY: nvml.h requires a pointer for the result.
                 return unsafe { write_out(data, event) };
             }
+            if let Some(event) = next_of_storm(&state, number)? {
+                // SAFETY: nvml.h requires a pointer for the result.
+                return unsafe { write_out(data, event) };
+            }
             let now = Instant::now();
             if now >= deadline {
                 return Err(TIMEOUT);
@@ -127,6 +131,25 @@ fn next(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn
         }
     }
     Ok(None)
+}
+
+/// Returns the event of a storm, if its rate allows another one now.
+fn next_of_storm(state: &State, set: usize) -> Result<Option<nvmlEventData_t>, nvmlReturn_t> {
+    /// The start of the storm, and the number of its events.
+    static STORM: Mutex<Option<(Instant, u64)>> = Mutex::new(None);
+    let mut storm = STORM.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some((text, rate)) = state.text("storm").zip(state.number("storm_per_second")) else {
+        *storm = None;
+        return Ok(None);
+    };
+    let (start, count) = storm.get_or_insert((Instant::now(), 0));
+    let allowed = start.elapsed().as_micros() * u128::from(rate) / 1_000_000;
+    if u128::from(*count) >= allowed {
+        return Ok(None);
+    }
+    *count += 1;
+    let sets = SETS.lock().unwrap_or_else(PoisonError::into_inner);
+    parse_event(text, &sets.get(&set).ok_or(INVALID)?.registered)
 }
 
 /// Parses an event of the state file. Returns `None` if its type is not registered.

@@ -18,6 +18,7 @@
 //! - `event.<number>`: an event, delivered once and in the order of the numbers: `<gpu> xid 79` or
 //!   `<gpu> xid 79 <gi> <ci>`, `<gpu> sbe`, `dbe`, `mig`, `unavailable`, `recovery`. The GPU `none` is an unknown GPU.
 //!   `error 999` makes the wait fail.
+//! - `storm`, `storm_per_second`: an event that is delivered again and again, and how often.
 //! - `level`, `level.<gpu>.<gpu>`: the common PCI ancestor of two GPUs, as nvml.h numbers it; 50.
 //!
 //! Keys of GPUs are `gpu.<key>` for all of them and `gpu.<index>.<key>` for one:

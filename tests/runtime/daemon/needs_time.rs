@@ -122,6 +122,53 @@ async fn thousand_kubelet_restarts_do_not_leak() {
     );
 }
 
+/// 50,000 errors a second for ten seconds, first of a kind that is ignored, then of one that makes its GPU unhealthy.
+/// NVIDIA's plugin has an unbounded queue.
+#[tokio::test]
+#[ignore = "takes minutes"]
+#[expect(clippy::print_stdout, reason = "the numbers help to judge a failure")]
+async fn storm_of_errors_affects_one_gpu() {
+    let mut node = Node::running(H100).await;
+    node.wait_until_monitoring().await;
+    let before = ProcessSize::of_idle_daemon(&node).await;
+    node.driver.set("storm_per_second", "50000");
+    for (xid, healthy) in [(31, 8), (94, 7)] {
+        node.driver.set("storm", &format!("0 xid {xid}"));
+        node.wait_for_devices(GPU, 8, healthy).await;
+        let (start, first) = (Instant::now(), xid_count(&node, xid).await);
+        while start.elapsed() < Duration::from_secs(10) {
+            node.wait_for_response("/healthz", 200, "ok").await;
+            node.allocate(GPU, &["GPU-1"]).await.unwrap();
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        let count = xid_count(&node, xid).await - first;
+        let rate = count / start.elapsed().as_secs_f64();
+        let during = ProcessSize::of_process(node.id());
+        println!("Xid {xid}: {rate:.0} a second; {before:?}, then {during:?}");
+        assert!(rate > 1_000.0, "{rate} a second");
+        assert!(
+            during.kib <= before.kib + 8 * 1_024,
+            "memory grows: {during:?}"
+        );
+    }
+    // An error of another GPU is noticed meanwhile.
+    node.driver.event("6 xid 94");
+    let seen = node.wait_for_devices(GPU, 8, 6).await;
+    assert!(!seen.healthy().contains(&"GPU-6"), "{seen:?}");
+    let lines = node.log().lines().count();
+    assert!(lines < 100, "{lines} lines of log");
+    node.driver.unset("storm");
+    node.wait_for_devices(GPU, 8, 8).await;
+}
+
+/// The number of errors with this number that the daemon has counted.
+async fn xid_count(node: &Node, xid: u32) -> f64 {
+    let metrics = node.metrics().await;
+    let number = xid.to_string();
+    let counts = metrics.values_with_labels("gpuc_xid_errors_total", &[("xid", &number)]);
+    counts.iter().sum()
+}
+
 /// The quiet time is zero, because it doubles with every recurrence within a day.
 #[tokio::test]
 #[ignore = "takes minutes"]
