@@ -46,6 +46,9 @@ const RESCAN_INTERVAL: Duration = Duration::from_mins(1);
 /// Delay before a triggered GPU discovery: simultaneous events of eight GPUs cause one discovery.
 const RESCAN_DELAY: Duration = Duration::from_millis(20);
 
+/// Minimum interval between queries of GPUs: thousands of errors in a second do not cause as many queries.
+const QUERY_INTERVAL: Duration = Duration::from_millis(200);
+
 /// Backoff between attempts to open a missing driver: initial and maximum.
 const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
 
@@ -91,6 +94,8 @@ pub struct Daemon {
     files: Arc<HostFiles>,
     health: Health,
     health_store: HealthStore,
+    /// The earliest time of the next query.
+    query_at: Instant,
     /// When to open the driver.
     open_at: Option<Instant>,
     /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
@@ -124,6 +129,7 @@ impl Daemon {
         let mut daemon = Self {
             health,
             health_store,
+            query_at: now,
             health_check_variables: words,
             outputs,
             status: Status::default(),
@@ -438,8 +444,11 @@ impl Daemon {
             self.poll();
         }
         // Queries wait until the driver is loaded: meanwhile, all GPUs are unhealthy anyway.
-        if self.nvml.is_some() {
+        if self.nvml.is_some() && self.query_at <= now {
             let due = self.health.take_due_queries(self.health_store.now());
+            if !due.is_empty() {
+                self.query_at = now + QUERY_INTERVAL;
+            }
             self.start_queries(due);
         }
         self.health_store.save_due(&self.health);
@@ -455,7 +464,7 @@ impl Daemon {
     /// Returns when the next timer expires.
     fn next_due(&self) -> Option<Instant> {
         let probe = self.health.next_probe().filter(|_| self.nvml.is_some());
-        let probe = probe.map(|at| self.health_store.instant(at));
+        let probe = probe.map(|at| self.health_store.instant(at).max(self.query_at));
         let scan = self.scan_at.filter(|_| !self.jobs.is_scanning());
         let renewal = self.monitor.renew_at();
         let save = self.health_store.save_at();

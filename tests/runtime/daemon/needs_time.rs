@@ -136,6 +136,7 @@ async fn storm_of_errors_affects_one_gpu() {
         node.driver.set("storm", &format!("0 xid {xid}"));
         node.wait_for_devices(GPU, 8, healthy).await;
         let (start, first) = (Instant::now(), xid_count(&node, xid).await);
+        let queries_before = queries(&node);
         while start.elapsed() < Duration::from_secs(10) {
             node.wait_for_response("/healthz", 200, "ok").await;
             node.allocate(GPU, &["GPU-1"]).await.unwrap();
@@ -143,8 +144,11 @@ async fn storm_of_errors_affects_one_gpu() {
         }
         let count = xid_count(&node, xid).await - first;
         let rate = count / start.elapsed().as_secs_f64();
+        let queried = queries(&node) - queries_before;
         let during = ProcessSize::of_process(node.id());
-        println!("Xid {xid}: {rate:.0} a second; {before:?}, then {during:?}");
+        println!("Xid {xid}: {rate:.0} a second, {queried} queries; {before:?}, then {during:?}");
+        // Five in a second, and those of all GPUs each 5 s.
+        assert!(queried < 10 * 12, "{queried} queries");
         assert!(rate > 1_000.0, "{rate} a second");
         assert!(
             during.kib <= before.kib + 8 * 1_024,
@@ -159,6 +163,11 @@ async fn storm_of_errors_affects_one_gpu() {
     assert!(lines < 100, "{lines} lines of log");
     node.driver.unset("storm");
     node.wait_for_devices(GPU, 8, 8).await;
+}
+
+/// The number of queries of the condition of a GPU.
+fn queries(node: &Node) -> usize {
+    node.driver.calls("nvmlDeviceGetRemappedRows")
 }
 
 /// The number of errors with this number that the daemon has counted.
