@@ -119,6 +119,8 @@ impl Scenario {
     fn node_config(&self, driver: &Path) -> String {
         let (count, sharing) = (self.gpus, self.sharing);
         let driver = driver.display();
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
         format!(
             r#"{{
             "apiVersion": "node.gpuc.dev/v1alpha1",
@@ -130,7 +132,7 @@ impl Scenario {
             "devices": "environmentVariable",
             "sharing": {sharing},
             "resources": {{}},
-            "metrics": {{"port": 0, "gpus": true}}
+            "metrics": {{"port": {port}, "gpus": true}}
         }}"#
         )
     }
