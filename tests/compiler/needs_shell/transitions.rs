@@ -1,5 +1,7 @@
 //! From one random cluster file to another: `apply.sh` of both ends as `apply.sh` of the second one on an empty cloud.
 
+use std::thread;
+
 use serde_json::{Map, Value, json};
 use similar::TextDiff;
 
@@ -9,8 +11,11 @@ use super::{aws, azure, gcp};
 use crate::sample::choose;
 use crate::support::compile_text;
 
-/// The pairs of files that each cloud must complete, which are not refused.
+/// The pairs of files that each cloud must complete, which are not refused. They run at the same time.
 const PAIRS: usize = 3;
+
+/// The maximum number of pairs until one of them is not refused.
+const MAX_TRIES: usize = 10;
 
 /// The settings of a pool that only a replacement changes. The second file of a pair usually keeps them.
 const IMMUTABLE: [&str; 9] = [
@@ -289,52 +294,57 @@ fn new_environment(file: &str, case: &Case) -> Environment {
 /// Applies pairs of files until enough of them were not refused.
 fn assert_transitions(case: &Case) {
     let base: Value = serde_yaml::from_str(case.config).unwrap();
-    let (mut completed, mut refused) = (0, 0);
-    for pair in 0.. {
-        let first = variant_without_findings(&base, &format!("pair {pair} first"), false);
-        let first_file = serde_json::from_str(&first).unwrap();
-        let second = variant_without_findings(&first_file, &format!("pair {pair} second"), true);
-        let second_file: Value = serde_json::from_str(&second).unwrap();
-
-        let environment = new_environment(&first, case);
-        environment.run("apply.sh", &[]).expect_success();
-        environment
-            .run("apply.sh", &[])
-            .expect_success()
-            .expect_no_changes();
-
-        let next = Environment::new(&second, "");
-        next.set_state(&environment.state());
-        let run = next.run("apply.sh", &["--allow-disruption"]);
-        if run.code != 0 {
-            run.expect_refusal("immutable: requires replacement:");
-            assert_eq!(next.state(), environment.state(), "pair {pair}");
-            refused += 1;
-            assert!(refused < 20, "too many pairs are refused");
-            continue;
+    thread::scope(|scope| {
+        for first in 0..PAIRS {
+            let base = &base;
+            scope.spawn(move || {
+                let mut pairs = (first..).step_by(PAIRS).take(MAX_TRIES);
+                let completed = pairs.any(|pair| transition(case, base, pair));
+                assert!(completed, "every pair is refused");
+            });
         }
-        let again = next.run("apply.sh", &[]).expect_success();
-        again.expect_no_changes();
+    });
+}
 
-        let undisturbed = new_environment(&second, case);
-        undisturbed.run("apply.sh", &[]).expect_success();
-        let (found, expected) = (
-            resources(&next, &second_file),
-            resources(&undisturbed, &second_file),
-        );
-        let [found, expected] =
-            [found, expected].map(|it| serde_json::to_string_pretty(&it).unwrap());
-        let difference = TextDiff::from_lines(&expected, &found);
-        assert!(
-            found == expected,
-            "pair {pair}\n{first}\n{second}\n{}",
-            difference.unified_diff()
-        );
-        completed += 1;
-        if completed == PAIRS {
-            break;
-        }
+/// Applies the first file of a pair, then the second one. Returns false if the second one is refused.
+fn transition(case: &Case, base: &Value, pair: usize) -> bool {
+    let first = variant_without_findings(base, &format!("pair {pair} first"), false);
+    let first_file = serde_json::from_str(&first).unwrap();
+    let second = variant_without_findings(&first_file, &format!("pair {pair} second"), true);
+    let second_file: Value = serde_json::from_str(&second).unwrap();
+
+    let environment = new_environment(&first, case);
+    environment.run("apply.sh", &[]).expect_success();
+    environment
+        .run("apply.sh", &[])
+        .expect_success()
+        .expect_no_changes();
+
+    let next = Environment::new(&second, "");
+    next.set_state(&environment.state());
+    let run = next.run("apply.sh", &["--allow-disruption"]);
+    if run.code != 0 {
+        run.expect_refusal("immutable: requires replacement:");
+        assert_eq!(next.state(), environment.state(), "pair {pair}");
+        return false;
     }
+    let again = next.run("apply.sh", &[]).expect_success();
+    again.expect_no_changes();
+
+    let undisturbed = new_environment(&second, case);
+    undisturbed.run("apply.sh", &[]).expect_success();
+    let (found, expected) = (
+        resources(&next, &second_file),
+        resources(&undisturbed, &second_file),
+    );
+    let [found, expected] = [found, expected].map(|it| serde_json::to_string_pretty(&it).unwrap());
+    let difference = TextDiff::from_lines(&expected, &found);
+    assert!(
+        found == expected,
+        "pair {pair}\n{first}\n{second}\n{}",
+        difference.unified_diff()
+    );
+    true
 }
 
 #[test]
