@@ -22,24 +22,34 @@ pub(crate) struct Scenario {
     /// What each GPU is cut into.
     layout: Option<&'static str>,
     pub(crate) resources: &'static [&'static str],
-    /// Whether a plugin that does nothing runs on it instead.
-    floor: bool,
+    plugin: DevicePlugin,
+}
+
+/// The device plugin of a machine.
+#[derive(Clone, PartialEq, Eq)]
+enum DevicePlugin {
+    /// gpuc-runtime.
+    Runtime,
+    /// The minimal plugin of this program.
+    Minimal,
+    /// A program that starts another one (see `benches/README.md`).
+    Other(PathBuf),
 }
 
 impl Scenario {
     /// All of them; the first one is what the others are compared with.
-    pub(crate) fn scenarios() -> Vec<Self> {
+    pub(crate) fn scenarios(other: Option<&Path>) -> Vec<Self> {
         let whole = |name, gpus| Self {
             name,
             gpus,
             sharing: r#""exclusive""#,
             layout: None,
             resources: &[GPU],
-            floor: false,
+            plugin: DevicePlugin::Runtime,
         };
-        vec![
+        let mut scenarios = vec![
             Self {
-                floor: true,
+                plugin: DevicePlugin::Minimal,
                 ..whole("floor", 8)
             },
             whole("8 GPUs", 8),
@@ -65,7 +75,14 @@ impl Scenario {
                 ..whole("MIG mixed", 8)
             },
             whole("16 GPUs", 16),
-        ]
+        ];
+        for (name, gpus) in [("other, 8", 8), ("other, 16", 16)] {
+            scenarios.extend(other.map(|program| Self {
+                plugin: DevicePlugin::Other(program.to_owned()),
+                ..whole(name, gpus)
+            }));
+        }
+        scenarios
     }
 
     /// Puts the machine's files into a folder.
@@ -139,20 +156,28 @@ impl Scenario {
 
     /// Starts what is measured.
     pub(crate) fn start(&self, runtime: &Path, place: &ScenarioFiles) -> Child {
-        let mut command = if self.floor {
-            let mut command = Command::new(std::env::current_exe().unwrap());
-            let count = self.gpus.to_string();
-            command.arg(floor::COMMAND).arg(&place.plugins).arg(count);
-            command
-        } else {
-            let mut command = Command::new(runtime);
-            command.arg("serve").arg("--config").arg(&place.config);
-            command.arg("--dev").arg(&place.roots.dev);
-            command.arg("--proc").arg(&place.roots.proc);
-            command.arg("--sys").arg(&place.roots.sys);
-            command.arg("--device-plugins").arg(&place.plugins);
-            command.args(["--listen", "127.0.0.1"]);
-            command
+        let mut command = match &self.plugin {
+            DevicePlugin::Minimal => {
+                let mut command = Command::new(std::env::current_exe().unwrap());
+                let count = self.gpus.to_string();
+                command.arg(floor::COMMAND).arg(&place.plugins).arg(count);
+                command
+            }
+            DevicePlugin::Runtime => {
+                let mut command = Command::new(runtime);
+                command.arg("serve").arg("--config").arg(&place.config);
+                command.arg("--dev").arg(&place.roots.dev);
+                command.arg("--proc").arg(&place.roots.proc);
+                command.arg("--sys").arg(&place.roots.sys);
+                command.arg("--device-plugins").arg(&place.plugins);
+                command.args(["--listen", "127.0.0.1"]);
+                command
+            }
+            DevicePlugin::Other(program) => {
+                let mut command = Command::new(program);
+                command.arg(place.driver.root()).arg(&place.plugins);
+                command
+            }
         };
         let log = fs::File::create(place.folder.path().join("log")).unwrap();
         command
@@ -164,7 +189,7 @@ impl Scenario {
 
     /// Whether it is the plugin that does nothing.
     pub(crate) fn is_minimal_plugin(&self) -> bool {
-        self.floor
+        self.plugin == DevicePlugin::Minimal
     }
 }
 

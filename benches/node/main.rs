@@ -16,7 +16,7 @@ mod process;
 mod simulated_kubelet;
 mod table;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use machine::Scenario;
@@ -59,8 +59,10 @@ fn main() {
         allocations: count("-a", 4_000),
         idle: Duration::from_secs(number("-i", 30)),
     };
+    let other = words.iter().position(|word| word == "-p");
+    let other = other.map(|at| Path::new(words.get(at + 1).expect("-p has a program")));
     let mut columns = Vec::new();
-    for machine in Scenario::scenarios() {
+    for machine in Scenario::scenarios(other) {
         columns.push(runtime.block_on(measure::measure(&plan, &machine)));
     }
     table::print(&plan.runtime, &columns);

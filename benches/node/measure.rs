@@ -17,8 +17,11 @@ use crate::machine::{Scenario, ScenarioFiles};
 use crate::process::{Memory, Process};
 use crate::simulated_kubelet::{Kubelet, Plugin};
 
-/// How often each size is asked for.
+/// How often each size is asked for, as long as the answers take less than [`PREFERRED_TIME`].
 const PREFERRED_REPETITIONS: usize = 20;
+
+/// The time after which a size is not asked for again.
+const PREFERRED_TIME: Duration = Duration::from_secs(1);
 
 /// The largest size that is asked for.
 const MAX_PREFERRED_SIZE: usize = 16;
@@ -241,7 +244,7 @@ async fn measure_allocations(plugin: &mut Plugin, ids: &[String], times: usize) 
 
 async fn measure_preferred(plugin: &mut Plugin, ids: &[String], size: usize) -> Duration {
     let mut took = Vec::new();
-    for _ in 0..PREFERRED_REPETITIONS {
+    while took.len() < PREFERRED_REPETITIONS && took.iter().sum::<Duration>() < PREFERRED_TIME {
         let request = PreferredAllocationRequest {
             container_requests: vec![ContainerPreferredAllocationRequest {
                 available_device_i_ds: ids.to_vec(),

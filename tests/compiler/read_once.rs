@@ -191,6 +191,40 @@ fn changed_chart_values_restart_their_reader() {
     assert_eq!(named("name: mine, create: false"), "mine");
 }
 
+/// Kubeflow Trainer and LWS mount their configuration with `subPath`, which the kubelet never updates.
+#[test]
+fn changed_configurations_of_controllers_restart_their_reader() {
+    let trainer = Reader {
+        object: "release kubeflow-trainer",
+        restarted_by: "/manager/podAnnotations",
+        settings: ("release kubeflow-trainer", "/manager/config"),
+    };
+    let groups = Reader {
+        object: "release lws",
+        restarted_by: "/podAnnotations",
+        settings: ("release lws", "/gangSchedulingManagement"),
+    };
+    let written = |chart: &str, values: &str| {
+        format!(
+            "gpu: {{model: L4, perNode: 2}}}}]\ncharts: {{{chart}: {{values: {{{values}}}}}}}\nteams: [{{name: a"
+        )
+    };
+    let clients = ["50", "80"].map(|qps| {
+        written(
+            "kubeflow-trainer",
+            &format!("manager: {{config: {{clientConnection: {{qps: {qps}}}}}}}"),
+        )
+    });
+    assert_restarted(&trainer, clients.each_ref().map(String::as_str), true);
+    let schedulers = ["volcano", "default"].map(|name| {
+        written(
+            "lws",
+            &format!("gangSchedulingManagement: {{schedulerProvider: {name}}}"),
+        )
+    });
+    assert_restarted(&groups, schedulers.each_ref().map(String::as_str), true);
+}
+
 /// Objects with settings, by a part of their name, and how a change of them is noticed.
 const OBJECTS: &[(&str, &str)] = &[
     (

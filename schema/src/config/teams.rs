@@ -188,7 +188,7 @@ pub struct Limits {
     pub max: Option<Amounts>,
     /// The maximum number of GPUs that a container can request; on a pool with sharing, MIG devices or replicas. The
     /// maximum applies to each resource separately. Where a `LimitRange` would have side effects, with `queueing:
-    /// kueue` and on some clouds, `admission` enforces it.
+    /// kueue` and on some clouds, `admission` enforces it, with any `guard`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 1000), extend("examples" = [4]))]
     pub gpus_per_container: Option<Spanned<u32>>,

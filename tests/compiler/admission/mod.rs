@@ -179,12 +179,72 @@ fn dra_pools_advertise_no_resources() {
         "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: demo}}\nkubernetes: {{version: \"1.36\"}}\n\
          cloud: {{onPrem: {{context: demo}}}}\n{DRA_POOL}\nadmission: {{guard: enforce}}\n"
     );
-    // From Kubernetes 1.36 on, the scheduler creates the ResourceClaim.
+    // From Kubernetes 1.36 on, the scheduler creates the ResourceClaim, also for the resource of a DeviceClass.
     let new = server_for(&text);
     assert_eq!(
         new.admit_create(&pod_requesting("nvidia.com/gpu: '1'", ""), SANDBOX),
         []
     );
+    let class = |count: u32| {
+        let limits = format!("deviceclass.resource.kubernetes.io/claimed.gpuc.dev: '{count}'");
+        pod_requesting(&limits, GPU_TOLERATION)
+    };
+    let message = "than a node of any pool has: a node of pool claimed has 8";
+    assert_fix(&new, &class(9), message, true, &class(8));
+    assert!(matches!(
+        old.admit_create(&class(1), SANDBOX)[..],
+        [AdmissionResult::Denied(_)]
+    ));
+    let tainted = server_for(&text.replace(
+        "perNode: 8}",
+        "perNode: 8}, taints: [{key: a, effect: NoSchedule}]",
+    ));
+    let mut tolerant = class(1);
+    tolerant["spec"]["tolerations"] = json!([{"key": "a", "operator": "Exists"}]);
+    let message =
+        "does not tolerate the taints of any pool that advertises it; add to tolerations: {key: a";
+    assert_fix(&tainted, &class(1), message, true, &tolerant);
+    let unknown = pod_requesting("deviceclass.resource.kubernetes.io/other.gpuc.dev: '1'", "");
+    let message =
+        "which no pool advertises; use a ResourceClaim: the DeviceClasses are claimed.gpuc.dev";
+    assert_fix(&new, &unknown, message, true, &class(1));
+}
+
+#[test]
+fn tolerations_are_named_with_all_pools_that_require_them() {
+    let pool = |name: &str, count: u32, taint: &str, rest: &str| {
+        format!(
+            "  - {{name: {name}, gpu: {{model: L4, perNode: {count}}}, hosts: [{name}], nodes: {{count: 1}}, \
+             taints: [{{key: {taint}, effect: NoSchedule}}]{rest}}}\n"
+        )
+    };
+    let pools = [
+        pool("small", 2, "gpu", ""),
+        pool("large", 8, "gpu", ""),
+        pool(
+            "turns",
+            4,
+            "turns",
+            ", sharing: {timeSlicing: {replicas: 4}}",
+        ),
+    ];
+    let server = server_for_pools(&format!(
+        "nodePools:\n{}admission: {{guard: enforce}}",
+        pools.concat()
+    ));
+    // It tolerates the taint of a pool of which it requests more than one replica.
+    let bad = pod_requesting(
+        "nvidia.com/gpu: 2",
+        "tolerations: [{key: turns, operator: Exists}]",
+    );
+    let good = pod_requesting(
+        "nvidia.com/gpu: 2",
+        "tolerations: [{key: gpu, operator: Exists}]",
+    );
+    let message = "{key: gpu, operator: Exists, effect: NoSchedule} for pool small, whose nodes have 2, or large, whose \
+                   nodes have 8, or {key: turns, operator: Exists, effect: NoSchedule} for pool turns, whose nodes \
+                   have 16 replicas of GPUs, one per container";
+    assert_fix(&server, &bad, message, true, &good);
 }
 
 #[test]

@@ -227,11 +227,22 @@ fn dependents_of_deletions_are_named() {
         "production, value: 1000",
         "production, value: 2000",
     );
-    assert!(
-        !steps(&by_flux).contains("delete priorityclass"),
-        "{}",
-        steps(&by_flux)
+    for unneeded in ["priorityclass", "start over"] {
+        let text = steps(&by_flux);
+        assert!(!text.contains(unneeded), "{text}");
+    }
+}
+
+#[test]
+fn object_with_two_immutable_changes_is_deleted_once() {
+    let found = edited(
+        "eks-teams",
+        "name: production, value: 1000",
+        "name: production, value: 2000, preempts: false",
     );
+    let text = steps(&found);
+    let deletions = text.matches("kubectl delete priorityclass production");
+    assert_eq!(deletions.count(), 1, "{text}");
 }
 
 #[test]

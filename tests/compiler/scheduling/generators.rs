@@ -342,6 +342,7 @@ fn resources() -> impl Strategy<Value = Value> {
             json!("500m"),
             json!(2),
             json!("4"),
+            json!("3820m"),
             json!("3910m"),
             json!("3920m"),
             json!("3921m"),

@@ -96,7 +96,7 @@ fn machine_size_and_architecture_are_explained() {
         &pod_requesting(&json!({"cpu": "3950m", "memory": "15800Mi"})),
         &[
             "pool `system` has machines with 4 cores and an estimated 3.92 cores allocatable, not 3.95",
-            "pool `told` has nodes with 2.99 cores allocatable, not 3.95, and has nodes with 14.9 GiB of \
+            "pool `told` has nodes with 2.9 cores allocatable, not 3.95, and has nodes with 14.9 GiB of \
              memory allocatable, not 15.4 GiB",
         ],
     );

@@ -56,7 +56,7 @@ pub(super) fn reserved_on_node(
     };
     if gpus > 0 {
         let containers = if is_mps { 2 } else { 1 };
-        cpu += containers * 10;
+        cpu += containers * 100;
         memory += containers * 32 * mebibyte;
     }
     if gpus > 0 && is_gcp {

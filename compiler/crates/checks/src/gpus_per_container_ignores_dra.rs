@@ -12,8 +12,9 @@ pub(super) static RULE: Rule = Rule {
         summary: "`gpusPerContainer` does not limit GPUs that are allocated through DRA",
         checks: "Whether a team with `gpusPerContainer` may use a pool whose GPUs are allocated through DRA
 (`allocation: dra`), or may use no GPUs at all.",
-        reason: "With DRA, a pod requests GPUs in a ResourceClaim, and no container states a number of them. A
-LimitRange and the policies of `admission` check containers.",
+        reason: "With DRA, a ResourceClaim states the number of GPUs. Since Kubernetes 1.36, a container can also request
+the resource of a DeviceClass. A LimitRange and the policy of `gpusPerContainer` check only the
+resources that device plugins advertise.",
         remedy: "Remove `gpusPerContainer` and limit claims with the team's quota. Or set `allocation: devicePlugin`
 for the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1

@@ -17,7 +17,8 @@ Karpenter, and on clouds that tolerate GPU taints for every pod that names a GPU
 container without GPUs would therefore request 0 of them. Because of that request, Kueue keeps a job
 to the nodes of a flavor, and Karpenter may create GPU nodes. The admission controller
 `ExtendedResourceToleration` adds the toleration of GPU nodes to the pod.",
-        remedy: "Add `admission: {guard: enforce}`: its policies check only the number.",
+        remedy: "Add `admission: {guard: enforce}`: its policies check only the number. The policy of `gpusPerContainer`
+also rejects with `guard: warn`, but not in the namespaces of `exempt`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,15 +43,22 @@ admission: {guard: enforce}
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    if cluster.can_limit_range_gpus() || cluster.config.admission.is_some() {
+    let admission = cluster.config.admission.as_ref();
+    if cluster.can_limit_range_gpus() {
         return;
     }
     let queueing = &cluster.config.queueing;
-    for max in cluster
-        .teams
-        .iter()
-        .filter_map(|team| team.gpus_per_container())
-    {
+    for team in &cluster.teams {
+        let Some(max) = team.gpus_per_container() else {
+            continue;
+        };
+        let exempt = admission.and_then(|it| {
+            let mut exempt = it.exempt.iter();
+            exempt.find(|name| team.namespaces.iter().any(|own| own.value == name.value))
+        });
+        if admission.is_some() && exempt.is_none() {
+            continue;
+        }
         let message = "`gpusPerContainer` is not enforced in this cluster";
         let mut builder = report.diagnostic(&RULE.code, max.span, message.to_owned());
         let (span, reason) = if cluster.has_queues() {
@@ -72,7 +80,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
         if span.is_written() {
             builder = builder.label(span, reason);
         }
-        builder.help("add `admission: {guard: enforce}`").emit();
+        if let Some(exempt) = exempt {
+            builder = builder.label(exempt.span, "the policies do not apply to this namespace");
+        }
+        let help = if exempt.is_some() {
+            "remove the namespace from `admission.exempt`, or remove `gpusPerContainer`"
+        } else {
+            "add `admission: {guard: enforce}`"
+        };
+        builder.help(help).emit();
     }
 }
 
@@ -92,6 +108,11 @@ mod tests {
                 &[],
             ),
             (
+                "onPrem: {context: demo}",
+                "queueing: kueue, admission: {guard: enforce; exempt: [t]}",
+                &[unheld],
+            ),
+            (
                 "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
                 "",
                 &[unheld],
@@ -107,7 +128,7 @@ mod tests {
             } else {
                 "gpu: {model: A30, perNode: 2}, hosts: [a]"
             };
-            let rest = rest.replace(", ", "\n            ");
+            let rest = rest.replace(", ", "\n            ").replace(';', ",");
             let yaml = format!(
                 "
             cloud: {{{cloud}}}

@@ -127,7 +127,7 @@ mod tests {
     fn allocatable_cpu_and_memory_are_counted() {
         let one = ", pool: one";
         check(&service("a", one, "cpu: 1900m, replicas: 4"), &[]);
-        let over = "the services on pool `one` need 8 cores at once, but its maximum of 2 nodes has 7.82 cores";
+        let over = "the services on pool `one` need 8 cores at once, but its maximum of 2 nodes has 7.64 cores";
         check(&service("a", one, "cpu: 2, replicas: 4"), &[over]);
         let nodes =
             "the services on pool `one` need 3 nodes at once for their CPU, but its maximum is 2";

@@ -57,15 +57,16 @@ pub(super) fn advertised_resources(cluster: &Cluster) -> Vec<&str> {
 
 /// Whether a GPU resource is not advertised by any pool.
 pub(super) fn is_unadvertised_gpu(cluster: &Cluster, name: &str) -> bool {
+    // Later versions create claims for these names if NVIDIA's DRA driver allocates the GPUs.
+    let version = cluster.kubernetes.get().map(|version| version.value);
+    let creates_claims = version >= Some(KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES);
     if let Some(class) = name.strip_prefix(DEVICE_CLASS_PREFIX) {
         let mut classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
-        return class.ends_with(".gpuc.dev") && !classes.any(|known| known.name == class);
+        let is_known = classes.any(|known| known.name == class);
+        return class.ends_with(".gpuc.dev") && !(is_known && creates_claims);
     }
-    // Later versions map this name to claims if NVIDIA's DRA driver allocates the GPUs.
-    let version = cluster.kubernetes.get().map(|version| version.value);
-    let is_mapped_to_claims = name == "nvidia.com/gpu"
-        && cluster.dra_pools().next().is_some()
-        && version >= Some(KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES);
+    let is_mapped_to_claims =
+        name == "nvidia.com/gpu" && cluster.dra_pools().next().is_some() && creates_claims;
     is_gpu_name(name) && !is_mapped_to_claims && !advertised_resources(cluster).contains(&name)
 }
 

@@ -77,6 +77,20 @@ pub const READ_ONCE: &[ReadOnce] = &[
                  charts.kueue.x-k8s.io/config-checksum; 2026-11-26",
     },
     ReadOnce {
+        chart: "kubeflow-trainer",
+        settings: &["manager", "config"],
+        restart: Restart::Annotation(&["manager", "podAnnotations"]),
+        source: "kubeflow/trainer@v2.3.0 charts/kubeflow-trainer/templates/manager/deployment.yaml: a ConfigMap with a \
+                 fixed name, mounted with subPath; 2026-11-27",
+    },
+    ReadOnce {
+        chart: "lws",
+        settings: &["gangSchedulingManagement"],
+        restart: Restart::Annotation(&["podAnnotations"]),
+        source: "kubernetes-sigs/lws@060ab4d charts/lws/templates/manager/deployment.yaml, as for kubeflow-trainer; \
+                 2026-11-27",
+    },
+    ReadOnce {
         chart: "node-feature-discovery",
         settings: &["master", "config"],
         restart: Restart::Chart,

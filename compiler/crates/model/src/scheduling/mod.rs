@@ -43,6 +43,7 @@ pub use node_labels::{ZONE, known_label_values};
 pub use pod::thousandths_of_node;
 pub use pod_sets::{UnschedulablePodSets, can_assign, find_unschedulable, pod_sets};
 pub use reason::{MisfitCause, Reason, gib};
+pub use resources::devices_of_class;
 pub use workload::{PodGroup, QuotaResource, RunningWorkload, claimed_storage, is_long_running};
 
 pub use bin_packing::{Oversubscription, find_oversubscriptions};

@@ -83,6 +83,11 @@ fn advertised_span(pool: &Pool) -> Span {
 /// The names of a node's advertised resources that are of the same kind as a resource.
 fn similar_resources(pool: &Pool, resource: &str) -> Vec<String> {
     let gpus = pool.advertised.get().into_iter().flatten();
+    if resource.starts_with(DEVICE_CLASS_PREFIX) {
+        let classes = pool.classes.iter();
+        let classes = classes.filter_map(DeviceClass::extended_resource);
+        return gpus.map(|it| it.name.clone()).chain(classes).collect();
+    }
     let advertised: Vec<_> = if resource.starts_with("nvidia.com/") {
         gpus.collect()
     } else {
@@ -104,7 +109,11 @@ fn is_provider_known(cluster: &Cluster, resource: &str) -> bool {
         .clouds
         .iter()
         .flat_map(|cloud| cloud.all_interconnect_resources());
-    of_gpus.iter().any(|prefix| resource.starts_with(prefix))
+    let mut classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+    let is_class = (resource.strip_prefix(DEVICE_CLASS_PREFIX))
+        .is_some_and(|name| classes.any(|class| class.name == name));
+    is_class
+        || of_gpus.iter().any(|prefix| resource.starts_with(prefix))
         || resource == RDMA_RESOURCE
         || interconnect.any(|name| name == resource)
         || of_clouds.any(|name| *name == resource)
@@ -143,7 +152,7 @@ fn count_devices(pool: &Pool, matches_device: impl Fn(&DeviceKind) -> bool) -> u
 
 /// The number of devices of a class on a node of the pool; `None` for a class that neither the file nor NVIDIA's DRA
 /// driver defines. A class selects devices by GPU model, not by node: it also matches other pools of the same model.
-fn devices_of_class(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
+pub fn devices_of_class(cluster: &Cluster, pool: &Pool, name: &str) -> Option<u64> {
     match name {
         "gpu.nvidia.com" => {
             return Some(count_devices(pool, |it| matches!(it, DeviceKind::FullGpu)));

@@ -7,7 +7,7 @@
 use gpuc_model::check::Checked;
 use gpuc_model::{Pool, Sharing};
 
-use super::{Policy, Validation, cel};
+use super::{Denies, Policy, Validation, cel};
 
 /// More than any node has. Kubernetes abbreviates amounts from a thousand on (`1k`), and no node has as many.
 const MAX_AMOUNT: u32 = 1_000_000;
@@ -21,7 +21,7 @@ const CONCURRENT_CONTAINERS: &str = "(variables.spec.containers + variables.spec
 pub(super) struct NodeAmount {
     pub(super) per_node: u32,
     /// Whether several replicas give a container no more than one.
-    is_shared: bool,
+    pub(super) is_shared: bool,
 }
 
 impl NodeAmount {
@@ -80,12 +80,12 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut validations = Vec::new();
     for (index, (resource, pools)) in cel::pools_by_resource(cluster).into_iter().enumerate() {
         let requested = RequestedVariables::new(index);
-        variables.extend(requested.definitions(resource));
-        validations.extend(validations_for(resource, &pools, &requested));
+        variables.extend(requested.definitions(&resource));
+        validations.extend(validations_for(&resource, &pools, &requested));
     }
     Policy {
         name: "gpuc-gpu-amounts",
-        denies: true,
+        denies: Denies::IfEnforced,
         exempts_daemon_sets: false,
         checks_running_pods: false,
         variables,

@@ -1,9 +1,9 @@
-//! CEL expressions that several policies share.
+//! CEL expressions that several policies share, also those of teams.
 
 use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
-use gpuc_model::{KubernetesVersion, Pool};
+use gpuc_model::{KubernetesVersion, Pool, scheduling};
 
 /// The variable with all containers, including init and ephemeral containers.
 pub(super) const CONTAINERS: &str = "containers";
@@ -17,7 +17,7 @@ pub(super) fn string_literal(text: &str) -> String {
 }
 
 /// A CEL list of string literals.
-pub(super) fn string_list<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> String {
+pub(in crate::lower) fn string_list<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> String {
     let all: Vec<_> = all
         .into_iter()
         .map(|it| string_literal(it.as_ref()))
@@ -27,7 +27,7 @@ pub(super) fn string_list<S: AsRef<str>>(all: impl IntoIterator<Item = S>) -> St
 
 /// The pod's spec, its containers and their resources. `dyn` keeps the API server from type-checking every expression
 /// against the schema of every kind.
-pub(super) fn variables() -> Vec<(String, String)> {
+pub(in crate::lower) fn variables() -> Vec<(String, String)> {
     let all = [
         (
             "spec",
@@ -60,7 +60,7 @@ pub(super) fn gpu_resource_condition(name: &str) -> String {
 }
 
 /// Whether a pod requests a GPU, by its resources or by a ResourceClaim.
-pub(super) fn gpu_request_condition() -> String {
+pub(in crate::lower) fn gpu_request_condition() -> String {
     format!(
         "(size(variables.spec.?resourceClaims.orValue([])) > 0 || variables.{REQUEST_LISTS}.exists(list, list.exists(name, \
          {} && string(list[name]) != '0')))",
@@ -68,12 +68,13 @@ pub(super) fn gpu_request_condition() -> String {
     )
 }
 
-/// The pools that advertise each resource through a device plugin, in their order, with the number per node. A resource
-/// for which Kubernetes also creates ResourceClaims is omitted: its amount does not depend on the pools alone.
+/// The pools whose nodes have each resource, in their order, with the number per node: the resources of device plugins,
+/// and those of DeviceClasses, for which Kubernetes creates ResourceClaims. `nvidia.com/gpu` is omitted if Kubernetes
+/// also creates claims for it: its amount does not depend on the pools alone.
 pub(super) fn pools_by_resource<'c>(
     cluster: &'c Checked<'_>,
-) -> BTreeMap<&'c str, Vec<(&'c Pool, u32)>> {
-    let mut advertised: BTreeMap<&str, Vec<_>> = BTreeMap::new();
+) -> BTreeMap<String, Vec<(&'c Pool, u32)>> {
+    let mut advertised: BTreeMap<String, Vec<_>> = BTreeMap::new();
     for pool in &cluster.pools {
         for resource in pool
             .advertised
@@ -81,12 +82,24 @@ pub(super) fn pools_by_resource<'c>(
             .iter()
             .chain(&pool.interconnect)
         {
-            let pools = advertised.entry(&resource.name).or_default();
+            let pools = advertised.entry(resource.name.clone()).or_default();
             pools.push((pool, resource.per_node));
         }
     }
-    if has_bridged_gpus(cluster) {
-        advertised.remove(GPU);
+    if !has_bridged_gpus(cluster) {
+        return advertised;
+    }
+    advertised.remove(GPU);
+    for class in cluster.pools.iter().flat_map(|pool| &pool.classes) {
+        let Some(name) = class.extended_resource() else {
+            continue;
+        };
+        let pools = cluster.pools.iter().filter_map(|pool| {
+            let devices = scheduling::devices_of_class(cluster, pool, &class.name)?;
+            let devices = u32::try_from(devices).ok().filter(|devices| *devices > 0)?;
+            Some((pool, devices))
+        });
+        advertised.insert(name, pools.collect());
     }
     advertised
 }
@@ -94,8 +107,8 @@ pub(super) fn pools_by_resource<'c>(
 /// The resource of full GPUs, and of everything else advertised under this name.
 pub(super) const GPU: &str = "nvidia.com/gpu";
 
-/// Whether Kubernetes creates a ResourceClaim for a request of `nvidia.com/gpu`, because NVIDIA's DRA driver allocates
-/// GPUs.
+/// Whether Kubernetes creates a ResourceClaim for a request of `nvidia.com/gpu` or of a DeviceClass, because NVIDIA's
+/// DRA driver allocates GPUs.
 pub(super) fn has_bridged_gpus(cluster: &Checked<'_>) -> bool {
     let is_new = cluster.kubernetes.expect_resolved().value
         >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES;

@@ -2,7 +2,7 @@
 //! denying it.
 
 use super::cel;
-use super::{Policy, Validation};
+use super::{Denies, Policy, Validation};
 
 /// The policy.
 pub(super) fn policy() -> Policy {
@@ -26,7 +26,7 @@ pub(super) fn policy() -> Policy {
     let is_explicit = format!("variables.containers.all(c, {has_variable})");
     Policy {
         name: "gpuc-gpu-devices",
-        denies: false,
+        denies: Denies::Never,
         exempts_daemon_sets: true,
         checks_running_pods: true,
         variables: cel::variables(),

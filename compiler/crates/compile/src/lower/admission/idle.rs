@@ -8,7 +8,7 @@ use gpuc_model::POOL_LABEL;
 use gpuc_model::check::Checked;
 use gpuc_schema::config::TaintEffect;
 
-use super::{Policy, Validation, cel};
+use super::{Denies, Policy, Validation, cel};
 
 /// Whether the toleration `t` matches every taint that keeps pods off a node.
 const TOLERATES_EVERYTHING: &str = "(t.?key.orValue('') == '' && t.?operator.orValue('') == 'Exists' && \
@@ -69,7 +69,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     };
     Policy {
         name: "gpuc-gpu-idle",
-        denies: false,
+        denies: Denies::Never,
         exempts_daemon_sets: true,
         checks_running_pods: true,
         variables,

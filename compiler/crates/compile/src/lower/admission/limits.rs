@@ -4,7 +4,7 @@ use gpuc_model::TEAM_LABEL;
 use gpuc_model::check::Checked;
 
 use super::cel::{self, CONTAINERS};
-use super::{Policy, Validation, amounts};
+use super::{Denies, Policy, Validation, amounts};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -32,7 +32,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     }
     Policy {
         name: "gpuc-gpus-per-container",
-        denies: true,
+        denies: Denies::Always,
         exempts_daemon_sets: false,
         checks_running_pods: false,
         variables,

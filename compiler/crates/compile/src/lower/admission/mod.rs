@@ -15,7 +15,7 @@
 //! Source: <https://kubernetes.io/docs/reference/access-authn-authz/validating-admission-policy/>, read 2026-11-26.
 
 mod amounts;
-mod cel;
+pub(super) mod cel;
 mod devices;
 mod idle;
 mod limits;
@@ -41,12 +41,23 @@ struct Validation {
     message_expression: Option<String>,
 }
 
+/// Whether a policy denies invalid pods.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Denies {
+    /// It only warns: an invalid pod can run.
+    Never,
+    /// If the file says so (`guard: enforce`): an invalid pod cannot run.
+    IfEnforced,
+    /// Also with `guard: warn`: it enforces a limit of the file.
+    Always,
+}
+
 /// A policy, before it is an object.
 struct Policy {
     /// The name of the policy and its binding.
     name: &'static str,
-    /// Whether an invalid pod cannot run, so the policy may deny it.
-    denies: bool,
+    /// Which invalid pods the policy denies. It warns about others.
+    denies: Denies,
     /// Whether DaemonSets are exempt, because they serve nodes.
     exempts_daemon_sets: bool,
     /// Whether changes of existing pods are checked, not only of pod templates: added tolerations and ephemeral

@@ -1,10 +1,12 @@
 //! Policy against GPU resources that no pool advertises: such a pod stays pending indefinitely.
 
+use std::collections::BTreeSet;
+
+use gpuc_model::POOL_LABEL;
 use gpuc_model::check::Checked;
-use gpuc_model::{DeviceClass, POOL_LABEL};
 
 use super::cel::{self, GPU, REQUEST_LISTS};
-use super::{Policy, Validation};
+use super::{Denies, Policy, Validation};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -20,18 +22,19 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
         "variables.{REQUEST_LISTS}.map(list, list.filter(name, {is_unknown})).filter(names, size(names) > 0)"
     );
     variables.push(("unknown".to_owned(), unknown));
-    let alternatives = alternatives(cluster, &known);
+    let alternatives = alternatives(cluster);
     let by_label = format!(
         "'; nvidia.com/gpu.* are node labels: select the GPU model with nodeSelector {POOL_LABEL}'"
     );
     let message_expression = format!(
         "'requests ' + string(variables.unknown[0][0]) + {} + \
-         (string(variables.unknown[0][0]).startsWith('nvidia.com/gpu.') ? {by_label} : '')",
+         (variables.unknown[0][0] != 'nvidia.com/gpu.shared' && \
+         string(variables.unknown[0][0]).startsWith('nvidia.com/gpu.') ? {by_label} : '')",
         cel::string_literal(&format!(", which no pool advertises; {alternatives}"))
     );
     Policy {
         name: "gpuc-gpu-names",
-        denies: true,
+        denies: Denies::IfEnforced,
         exempts_daemon_sets: false,
         checks_running_pods: false,
         variables,
@@ -46,29 +49,37 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
 
 /// The names of the GPU resources in this cluster.
 fn known_resources(cluster: &Checked<'_>) -> Vec<String> {
-    let advertised = cel::pools_by_resource(cluster);
-    let mut known: Vec<_> = advertised.keys().map(|&it| it.to_owned()).collect();
+    let mut known: Vec<_> = cel::pools_by_resource(cluster).into_keys().collect();
     if cel::has_bridged_gpus(cluster) {
         known.push(GPU.to_owned());
     }
-    let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
-    known.extend(classes.filter_map(DeviceClass::extended_resource));
     known.sort();
-    known.dedup();
     known
 }
 
-/// The resources or DeviceClasses to use instead.
-fn alternatives(cluster: &Checked<'_>, known: &[String]) -> String {
-    let nvidia_resources = known.iter().filter(|name| name.starts_with("nvidia.com/"));
-    let advertised: Vec<_> = nvidia_resources.collect();
-    if advertised.is_empty() {
-        let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
-        let classes: Vec<_> = classes.map(|class| &class.name).collect();
-        return format!(
+/// The resources and DeviceClasses to use instead.
+fn alternatives(cluster: &Checked<'_>) -> String {
+    let mut alternatives = Vec::new();
+    let advertised = cluster.pools.iter();
+    let advertised = advertised.flat_map(|pool| pool.advertised.expect_resolved());
+    let advertised: BTreeSet<&str> = advertised.map(|resource| resource.name.as_str()).collect();
+    let advertised: Vec<_> = advertised.into_iter().collect();
+    if !advertised.is_empty() {
+        alternatives.push(format!(
+            "the pools advertise {}",
+            cel::conjunction(&advertised)
+        ));
+    }
+    let classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
+    let classes: Vec<_> = classes.map(|class| &class.name).collect();
+    if !classes.is_empty() {
+        alternatives.push(format!(
             "use a ResourceClaim: the DeviceClasses are {}",
             cel::conjunction(&classes)
-        );
+        ));
     }
-    format!("the pools advertise {}", cel::conjunction(&advertised))
+    if alternatives.is_empty() {
+        return "no pool has GPUs".to_owned();
+    }
+    alternatives.join("; or ")
 }

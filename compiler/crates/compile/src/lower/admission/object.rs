@@ -7,7 +7,7 @@ use gpuc_schema::config::{Admission, Guard};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
-use super::{COMPONENT, Policy};
+use super::{COMPONENT, Denies, Policy};
 
 /// Whether a request creates an object or changes its pod template. Existing workloads can still be scaled, labelled
 /// and deleted.
@@ -109,7 +109,11 @@ fn match_rules(policy: &Policy) -> Value {
 }
 
 fn binding(admission: &Admission, policy: &Policy, namespaces: &Value) -> Value {
-    let is_refused = policy.denies && admission.guard.value == Guard::Enforce;
+    let is_refused = match policy.denies {
+        Denies::Never => false,
+        Denies::IfEnforced => admission.guard.value == Guard::Enforce,
+        Denies::Always => true,
+    };
     let actions: &[&str] = if is_refused {
         &["Deny"]
     } else {

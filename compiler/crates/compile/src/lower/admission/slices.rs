@@ -5,7 +5,7 @@
 
 use gpuc_model::check::Checked;
 
-use super::{Policy, Validation, amounts, cel};
+use super::{Denies, Policy, Validation, amounts, cel};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -14,7 +14,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let validations = resources.map(|name| Validation {
         expression: format!(
             "{}.all(count, count <= 1)",
-            amounts::requested_amounts("variables.containers", name)
+            amounts::requested_amounts("variables.containers", &name)
         ),
         message: format!(
             "requests several {name}: a program uses one MIG device, and MIG devices cannot communicate; request a \
@@ -24,7 +24,7 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     });
     Policy {
         name: "gpuc-gpu-slices",
-        denies: false,
+        denies: Denies::Never,
         exempts_daemon_sets: true,
         checks_running_pods: false,
         validations: validations.collect(),

@@ -8,7 +8,7 @@ use gpuc_model::{Pool, PoolTaint, Toleration};
 use gpuc_schema::config::TaintEffect;
 
 use super::amounts::{self, NodeAmount, RequestedVariables};
-use super::{Policy, Validation, cel};
+use super::{Denies, Policy, Validation, cel};
 
 /// The policy.
 pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
@@ -20,16 +20,16 @@ pub(super) fn policy(cluster: &Checked<'_>) -> Policy {
     let mut validations = Vec::new();
     for (index, (resource, pools)) in advertised.enumerate() {
         let requested = RequestedVariables::new(index);
-        if let Some(validation) = validation_for(cluster, resource, &pools, &requested) {
+        if let Some(validation) = validation_for(cluster, &resource, &pools, &requested) {
             if have_different_amounts(&pools) {
-                variables.extend(requested.definitions(resource));
+                variables.extend(requested.definitions(&resource));
             }
             validations.push(validation);
         }
     }
     Policy {
         name: "gpuc-gpu-tolerations",
-        denies: true,
+        denies: Denies::IfEnforced,
         exempts_daemon_sets: false,
         checks_running_pods: false,
         validations,
@@ -53,7 +53,8 @@ fn validation_for(
 ) -> Option<Validation> {
     let is_different = have_different_amounts(pools);
     let mut conditions: Vec<String> = Vec::new();
-    let mut suggestions: Vec<String> = Vec::new();
+    // The tolerations, and the pools that require them.
+    let mut suggestions: Vec<(String, Vec<String>)> = Vec::new();
     let mut fits: Vec<String> = Vec::new();
     for &(pool, per_node) in pools {
         let taints = pool.taints.iter();
@@ -67,9 +68,14 @@ fn validation_for(
         let mut condition = all.collect::<Vec<_>>().join(" && ");
         let mut note = String::new();
         if is_different {
-            let fit = NodeAmount::new(pool, resource, per_node).fits(requested);
+            let amount = NodeAmount::new(pool, resource, per_node);
+            let fit = amount.fits(requested);
             condition = format!("{fit} && {condition}");
-            note = format!(", whose nodes have {per_node}");
+            note = if amount.is_shared {
+                format!(", whose nodes have {per_node} replicas of GPUs, one per container")
+            } else {
+                format!(", whose nodes have {per_node}")
+            };
             if !fits.contains(&fit) {
                 fits.push(fit);
             }
@@ -82,11 +88,14 @@ fn validation_for(
                 taints.any(|taint| taint.key == it.key && taint.effect == it.effect)
             });
             let tolerations: Vec<_> = tolerations.map(flow_style).collect();
-            suggestions.push(format!(
-                "{} for pool {}{note}",
-                tolerations.join(", "),
-                pool.name
-            ));
+            let (tolerations, name) = (tolerations.join(", "), format!("{}{note}", pool.name));
+            match suggestions
+                .iter_mut()
+                .find(|(same, _)| *same == tolerations)
+            {
+                Some((_, names)) => names.push(name),
+                None => suggestions.push((tolerations, vec![name])),
+            }
         }
     }
     let requests = format!(
@@ -103,6 +112,10 @@ fn validation_for(
     } else {
         "advertises it"
     };
+    let suggestions = suggestions
+        .iter()
+        .map(|(tolerations, names)| format!("{tolerations} for pool {}", names.join(", or ")));
+    let suggestions: Vec<_> = suggestions.collect();
     Some(Validation {
         expression,
         message: format!(

@@ -28,7 +28,7 @@ const RULES: &[(&str, &str)] = &[
     (
         "object.metadata.?labels.orValue({}).all(key, \
          (key.startsWith('nvidia.com/') || key.startsWith('gpuc.dev/')) && key != 'gpuc.dev/pool' || \
-         oldObject.metadata.?labels[?key].orValue('') == object.metadata.labels[key])",
+         key in oldObject.metadata.?labels.orValue({}) && oldObject.metadata.labels[key] == object.metadata.labels[key])",
         "gpuc-runtime may only set labels of nvidia.com and gpuc.dev, except gpuc.dev/pool",
     ),
     (
@@ -235,6 +235,14 @@ mod tests {
         );
         rejected(
             changing("/metadata/labels/new", json!("b")),
+            "only set labels",
+        );
+        // Labels that mark a node often have no value.
+        rejected(
+            changing(
+                "/metadata/labels/node-role.kubernetes.io~1control-plane",
+                json!(""),
+            ),
             "only set labels",
         );
         rejected(

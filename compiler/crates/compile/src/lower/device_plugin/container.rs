@@ -201,7 +201,7 @@ fn environment(pool: &Pool) -> Vec<EnvVar> {
     environment
 }
 
-/// Several times the usage of the runtime, so a node with sixteen GPUs does not exceed the limit.
+/// The limit is several times the usage of the runtime, so a node with sixteen GPUs does not exceed it.
 fn resource_requirements() -> ResourceRequirements {
     let (cpu, mib) = RUNTIME_REQUESTS;
     let amounts = |amounts: &[(&str, String)]| -> BTreeMap<String, Quantity> {

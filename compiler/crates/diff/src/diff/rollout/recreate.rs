@@ -1,6 +1,6 @@
 //! Objects with changed immutable fields: they are deleted and recreated.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_syntax::shell;
 
@@ -34,12 +34,13 @@ const RUN_PODS: &[&str] = &[
 /// push at which the GitOps controller stops.
 pub(super) fn recreate_immutable_objects(rollout: &Rollout<'_>) -> Vec<Planned> {
     let mut planned = Vec::new();
+    let (mut claims, mut volumes) = (Vec::new(), Vec::new());
     let mut kept_in_use: Vec<&Change> = Vec::new();
     let mut others: BTreeMap<&str, Vec<&Change>> = BTreeMap::new();
     for change in (rollout.changes.iter()).filter(|change| has_immutable_field(change)) {
         match change.kind.as_str() {
-            CLAIM => planned.extend(rollout.recreate_claims(change)),
-            VOLUME => planned.extend(rollout.recreate_volumes(change)),
+            CLAIM => claims.push(change),
+            VOLUME => volumes.push(change),
             kind if KEPT_IN_USE.contains(&kind) => kept_in_use.push(change),
             kind => others
                 .entry(deletion_effect(kind))
@@ -47,8 +48,14 @@ pub(super) fn recreate_immutable_objects(rollout: &Rollout<'_>) -> Vec<Planned> 
                 .push(change),
         }
     }
-    let immutable: Vec<&Change> = others.values().flatten().copied().collect();
-    planned.extend(Phase::PrepareRecreation.plan(rollout.warn_about_restarts(&immutable)));
+    for (name, changes) in changes_by_name(&claims) {
+        planned.extend(rollout.recreate_claim(&changes, name));
+    }
+    for (name, changes) in changes_by_name(&volumes) {
+        planned.extend(rollout.recreate_volume(&changes, name));
+    }
+    let run_pods = others.get(PODS_TERMINATE).map_or(&[][..], Vec::as_slice);
+    planned.extend(Phase::PrepareRecreation.plan(rollout.warn_about_restarts(run_pods)));
     planned.extend(recreate_flavors(rollout, &kept_in_use));
     let deletions = (others.iter())
         .filter_map(|(effect, changes)| rollout.delete_immutable_step(effect, changes));
@@ -68,12 +75,29 @@ pub(super) fn recreate_immutable_objects(rollout: &Rollout<'_>) -> Vec<Planned> 
         .collect()
 }
 
+/// The changes of each object. An object has one for each of its fields.
+fn changes_by_name<'c>(changes: &[&'c Change]) -> Vec<(&'c String, Vec<&'c Change>)> {
+    let mut by_name: Vec<(&String, Vec<&Change>)> = Vec::new();
+    for &change in changes {
+        for name in &change.names {
+            match by_name.iter_mut().find(|(other, _)| *other == name) {
+                Some((_, own)) => own.push(change),
+                None => by_name.push((name, vec![change])),
+            }
+        }
+    }
+    by_name
+}
+
+/// The effect of the deletion of objects that run pods.
+const PODS_TERMINATE: &str = "their pods terminate";
+
 /// The effect of the deletion of objects of a kind.
 fn deletion_effect(kind: &str) -> &'static str {
     if HARMLESS.contains(&kind) {
         "running pods and existing volumes stay as they are"
     } else if RUN_PODS.contains(&kind) {
-        "their pods terminate"
+        PODS_TERMINATE
     } else {
         "they have no effect until they are recreated"
     }
@@ -82,11 +106,18 @@ fn deletion_effect(kind: &str) -> &'static str {
 impl Rollout<'_> {
     /// The step that deletes objects with the same effect, except those that the GitOps controller deletes by itself.
     fn delete_immutable_step(&self, effect: &str, changes: &[&Change]) -> Option<Step> {
-        let commands: Vec<String> = (changes.iter())
-            .flat_map(|change| change.names.iter().map(|name| (change.kind.as_str(), name)))
-            .filter(|(kind, name)| !self.is_force_recreated(kind, name))
-            .map(|(kind, name)| self.delete_command(kind, name))
-            .collect();
+        let mut commands: Vec<String> = Vec::new();
+        for change in changes {
+            let kind = change.kind.as_str();
+            let names = change.names.iter();
+            for name in names.filter(|name| !self.is_force_recreated(kind, name)) {
+                let command = self.delete_command(kind, name);
+                // An object has a change for each of its fields.
+                if !commands.contains(&command) {
+                    commands.push(command);
+                }
+            }
+        }
         (!commands.is_empty()).then(|| Step {
             instruction: if self.is_delivered_by_commit() {
                 format!(
@@ -114,7 +145,7 @@ impl Rollout<'_> {
 
     /// Warns about workloads that a push restarts, so that the user saves them or waits for them first.
     fn warn_about_restarts(&self, changes: &[&Change]) -> Option<Step> {
-        let restarted: Vec<(&str, &str)> = (changes.iter())
+        let restarted: BTreeSet<(&str, &str)> = (changes.iter())
             .flat_map(|change| {
                 let kind = change.kind.as_str();
                 change.names.iter().map(move |name| (kind, name.as_str()))
@@ -192,14 +223,8 @@ impl Rollout<'_> {
         )
     }
 
-    /// The steps for claims with another StorageClass: their new volumes are empty.
-    fn recreate_claims(&self, change: &Change) -> Vec<Planned> {
-        (change.names.iter())
-            .flat_map(|full_name| self.recreate_claim(change, full_name))
-            .collect()
-    }
-
-    fn recreate_claim(&self, change: &Change, full_name: &str) -> Vec<Planned> {
+    /// The steps for a claim with another StorageClass: its new volume is empty.
+    fn recreate_claim(&self, all: &[&Change], full_name: &str) -> Vec<Planned> {
         let (namespace, name) = full_name.split_once('/').unwrap_or(("default", full_name));
         let size = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == CLAIM && key.name() == *full_name)
@@ -212,7 +237,7 @@ impl Rollout<'_> {
         let step = |what: String, commands: Vec<String>| Step {
             instruction: what,
             commands,
-            changes: change_ids(&[change]),
+            changes: change_ids(all),
         };
         let copy = format!(
             "Copy the data to keep ({size} in PersistentVolumeClaim {full_name}) to another claim or a bucket, with a \
@@ -259,17 +284,11 @@ impl Rollout<'_> {
             .collect()
     }
 
-    /// The steps for volumes of buckets: each stays while a claim is bound to it, and a claim stays while pods use it.
+    /// The steps for the volume of a bucket: it stays while a claim is bound to it, and a claim while pods use it.
     ///
     /// Kubernetes' finalizers `kubernetes.io/pv-protection` and `kubernetes.io/pvc-protection`:
     /// <https://kubernetes.io/docs/concepts/storage/persistent-volumes/#storage-object-in-use-protection>, from memory.
-    fn recreate_volumes(&self, change: &Change) -> Vec<Planned> {
-        (change.names.iter())
-            .flat_map(|volume| self.recreate_volume(change, volume))
-            .collect()
-    }
-
-    fn recreate_volume(&self, change: &Change, volume: &str) -> Vec<Planned> {
+    fn recreate_volume(&self, all: &[&Change], volume: &str) -> Vec<Planned> {
         let entity = (self.setting.before.by_key.iter())
             .find(|(key, _)| key.kind() == VOLUME && key.name() == volume)
             .map(|(_, entity)| entity);
@@ -277,7 +296,7 @@ impl Rollout<'_> {
         let step = |what: String, commands: Vec<String>| Step {
             instruction: what,
             commands,
-            changes: change_ids(&[change]),
+            changes: change_ids(all),
         };
         let delete_volume = self.delete_command(VOLUME, volume);
         let (Some(namespace), Some(claim)) =

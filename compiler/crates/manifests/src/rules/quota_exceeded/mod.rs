@@ -9,7 +9,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
 use crate::pod_count::PodCount;
-use crate::resources::{ResourceCount, is_gpu_name, parse_count};
+use crate::resources::{DEVICE_CLASS_PREFIX, ResourceCount, is_gpu_name, parse_count};
 use crate::scheduling::is_queued;
 use crate::services;
 use crate::{CheckContext, Container, Pod, Rule, claims, jobs};
@@ -195,7 +195,14 @@ fn device_requests(ctx: &CheckContext<'_>, pod: &Pod<'_>, copies: u64) -> Vec<De
     let containers = pod.containers.iter().filter(|it| !it.is_init);
     for entry in containers.flat_map(Container::requested_resources) {
         if let ResourceCount::Whole(count @ 1..) = parse_count(&entry.value) {
-            add(&entry.key, count, copies, entry.value.span());
+            // Kubernetes creates a claim for the resource of a DeviceClass.
+            let class = entry.key.strip_prefix(DEVICE_CLASS_PREFIX);
+            add(
+                class.unwrap_or(&entry.key),
+                count,
+                copies,
+                entry.value.span(),
+            );
         }
     }
     for claim in claims::pod_claims(pod) {
