@@ -286,7 +286,7 @@ fn members_start_no_uncounted_pods() {
     let everything = gpus_only.replace("quota: {gpus", "quota: {cpu: 8, gpus");
     assert_team_policies(&everything, &queue_requests(true));
     // The driver of a Spark application creates pods that it controls.
-    let spark = format!("{gpus_only}\nkueue: {{jobKinds: [SparkApplication]}}\n");
+    let spark = format!("{gpus_only}\nkueue: {{jobKinds: [sparkApplication]}}\n");
     let [driver, _] = driver_pods();
     assert_team_policies(&spark, &[(review(&Value::Null, &driver, "bob"), None)]);
 }
@@ -326,13 +326,20 @@ fn queue_requests(counts_cpu: bool) -> Vec<(Value, Option<&'static str>)> {
             }}},
         })
     };
-    let mut set = job(&owner(
-        "trainer.kubeflow.org/v1alpha1",
-        "TrainJob",
-        json!(true),
-    ));
-    set["apiVersion"] = json!("jobset.x-k8s.io/v1alpha2");
-    set["kind"] = json!("JobSet");
+    let set = json!({
+        "apiVersion": "apps/v1", "kind": "StatefulSet",
+        "metadata": {
+            "name": "s", "namespace": "research",
+            "ownerReferences": owner("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet", json!(true)),
+        },
+        "spec": {
+            "selector": {"matchLabels": {"a": "b"}},
+            "template": {
+                "metadata": {"labels": {"a": "b"}},
+                "spec": {"containers": [{"name": "a", "image": "b"}]},
+            },
+        },
+    });
     let none = json!([]);
     let gated = queued_pod(1, &none, true);
     let mut ungated = gated.clone();

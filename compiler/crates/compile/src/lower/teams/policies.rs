@@ -92,8 +92,8 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     if !submitters.is_empty() {
         let validation = (
             format!("{IS_INTERNAL} || {MAY_EXPOSE}"),
-            "members who submit jobs may create only Services that are reachable only within the cluster, and may not \
-             change others: use type ClusterIP and no externalIPs, or ask an admin of the team"
+            "members who submit jobs may create only Services of type ClusterIP without externalIPs, and may not \
+             change others; ask an admin of the team"
                 .to_owned(),
         );
         let reason = "members who submit jobs do not open ports of nodes or create load balancers";
