@@ -187,6 +187,11 @@ impl Scenario {
         command.stderr(log).spawn().unwrap()
     }
 
+    /// Whether another plugin runs on it, which may ask the driver for each answer.
+    pub(crate) fn is_other_plugin(&self) -> bool {
+        matches!(self.plugin, DevicePlugin::Other(_))
+    }
+
     /// Whether it is the plugin that does nothing.
     pub(crate) fn is_minimal_plugin(&self) -> bool {
         self.plugin == DevicePlugin::Minimal

@@ -71,7 +71,8 @@ pub(crate) fn print(runtime: &Path, columns: &[Measurement]) {
         it.registration_calls.to_string()
     });
     row("NVML calls for all answers", columns, |it| {
-        it.driver_calls.to_string()
+        it.driver_calls
+            .map_or_else(|| "-".to_owned(), |count| count.to_string())
     });
     row("RSS after load, KiB", columns, |it| {
         it.loaded.resident.to_string()

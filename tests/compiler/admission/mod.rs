@@ -5,6 +5,7 @@ pub(crate) mod api_server;
 mod generated;
 mod pod_controllers;
 pub(crate) mod record;
+mod team_limits;
 mod unrequested;
 
 use serde_json::{Value, json};
@@ -120,6 +121,18 @@ fn unknown_resource_names_are_rejected() {
             &good,
         );
     }
+    // A resource that other clusters advertise is no label.
+    let train =
+        "nodePools: [{name: train, gpu: {model: H100, perNode: 8}, hosts: [b], nodes: {count: 1}}]";
+    let full = server_for_pools(&format!("{train}\nadmission: {{guard: enforce}}"));
+    let results = full.admit_create(&pod_requesting("nvidia.com/gpu.shared: '1'", ""), SANDBOX);
+    let [AdmissionResult::Denied(message)] = &results[..] else {
+        panic!("{results:?}");
+    };
+    assert!(
+        message.ends_with("the pools advertise nvidia.com/gpu"),
+        "{message}"
+    );
     // These resources are outside the policies' scope.
     for other in [
         "amd.com/gpu: '1'",
@@ -444,39 +457,4 @@ fn generated_pods_are_allowed() {
         }
     }
     assert!(guarded > 1, "only {guarded} clusters have a guard");
-}
-
-#[test]
-fn container_over_the_limit_of_its_team_is_rejected() {
-    let server = server_for_pools(&format!(
-        "{POOLS}\nadmission: {{guard: enforce}}\n\
-         teams: [{{name: research, limits: {{gpusPerContainer: 2}}}}, {{name: vision}}]"
-    ));
-    let research: api_server::Namespace<'_> = ("a", &[("gpuc.dev/team", "research")]);
-    let vision: api_server::Namespace<'_> = ("b", &[("gpuc.dev/team", "vision")]);
-    let three = pod_requesting("nvidia.com/gpu: '3'", GPU_TOLERATION);
-    let expected = "a container of team research may request at most 2 nvidia.com/gpu";
-    let results = server.admit_create(&three, research);
-    assert!(
-        matches!(&results[..], [AdmissionResult::Denied(message)] if message.contains(expected)),
-        "{results:?}"
-    );
-    assert_eq!(server.admit_create(&three, vision), []);
-    // Each container counts separately, including init containers.
-    let limits = |count: u32| format!("resources: {{limits: {{nvidia.com/gpu: '{count}'}}}}");
-    let pods = |main: u32, init: u32| {
-        let (main, init) = (limits(main), limits(init));
-        pod(&format!(
-            "{{containers: [{{name: a, {main}}}, {{name: b, {main}}}], initContainers: [{{name: c, {init}}}], {GPU_TOLERATION}}}"
-        ))
-    };
-    assert_eq!(server.admit_create(&pods(2, 2), research), []);
-    assert!(matches!(
-        server.admit_create(&pods(2, 3), research)[..],
-        [AdmissionResult::Denied(_)]
-    ));
-    assert_eq!(
-        server.admit_create(&pod_requesting("cpu: '3'", ""), research),
-        []
-    );
 }

@@ -85,6 +85,9 @@ fn claim_of_another_class_is_copied_before_deletion() {
             "cloud/verify.sh",
         ],
     );
+    // The class also determines the access mode: two immutable fields, one deletion.
+    let scripted = steps(&edited(NAME, from, to));
+    assert_eq!(scripted.matches(delete).count(), 1, "{scripted}");
     let by_flux = edited_by_flux(NAME, from, to);
     assert_order(
         &by_flux,

@@ -85,6 +85,22 @@ fn actual_findings(outcome: &Outcome) -> BTreeSet<(usize, String)> {
     outcome.findings.iter().map(place).collect()
 }
 
+/// Kubernetes creates claims for the resources of DeviceClasses since 1.36.
+#[test]
+fn resources_of_classes_need_a_recent_version() {
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  \
+               tolerations: [{key: nvidia.com/gpu, operator: Exists}]\n  containers: [{name: a, image: \"a:1\", \
+               resources: {limits: {deviceclass.resource.kubernetes.io/train.gpuc.dev: 1}}}]\n";
+    let text = &clusters()["claims.yaml"];
+    for (version, expected) in [("1.35", 1), ("1.36", 0)] {
+        let mut outcome = compile_text(&text.replace("1.36", version));
+        outcome.add_manifests(&[("pod.yaml", pod)]);
+        let found = outcome.findings.iter();
+        let found = found.filter(|it| it.code.id == "GPUC4001").count();
+        assert_eq!(found, expected, "{version}: {}", outcome.text());
+    }
+}
+
 #[test]
 fn mistakes_are_found_at_their_lines_only() {
     let mut codes = BTreeSet::new();

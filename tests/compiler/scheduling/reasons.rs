@@ -91,12 +91,12 @@ fn machine_size_and_architecture_are_explained() {
         &[
             SYSTEM,
             TRAIN,
-            "name: told, machine: g6.xlarge, nodes: {count: 1}, allocatable: {cpu: 3, memory: 15Gi}",
+            "name: stated, machine: g6.xlarge, nodes: {count: 1}, allocatable: {cpu: 3, memory: 15Gi}",
         ],
         &pod_requesting(&json!({"cpu": "3950m", "memory": "15800Mi"})),
         &[
             "pool `system` has machines with 4 cores and an estimated 3.92 cores allocatable, not 3.95",
-            "pool `told` has nodes with 2.9 cores allocatable, not 3.95, and has nodes with 14.9 GiB of \
+            "pool `stated` has nodes with 2.9 cores allocatable, not 3.95, and has nodes with 14.9 GiB of \
              memory allocatable, not 15.4 GiB",
         ],
     );

@@ -44,6 +44,7 @@ pub use karpenter::KARPENTER;
 pub use kube_prometheus_stack::KUBE_PROMETHEUS_STACK;
 pub use kubeflow_trainer::KUBEFLOW_TRAINER;
 pub use kueue::KUEUE;
+pub(crate) use kueue::queued_groups;
 pub use lws::LWS;
 pub use network_operator::NETWORK_OPERATOR;
 pub use node_feature_discovery::NODE_FEATURE_DISCOVERY;

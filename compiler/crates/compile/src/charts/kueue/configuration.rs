@@ -85,6 +85,16 @@ fn frameworks(cluster: &Checked<'_>) -> Vec<&'static str> {
     FRAMEWORKS.iter().copied().chain(optional).collect()
 }
 
+/// The API groups of the kinds that Kueue queues; the group of pods is empty.
+pub(crate) fn queued_groups(cluster: &Checked<'_>) -> BTreeSet<&'static str> {
+    let groups = frameworks(cluster).into_iter().map(|name| {
+        // Built-in kinds other than jobs have no group in their names.
+        let builtin = if name == "pod" { "" } else { "apps" };
+        name.split_once('/').map_or(builtin, |(group, _)| group)
+    });
+    groups.collect()
+}
+
 /// The optional kinds that the file names.
 fn optional_kinds(cluster: &Checked<'_>) -> BTreeSet<QueuedKind> {
     let settings = cluster.config.kueue.as_ref();

@@ -7,6 +7,8 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use serde_json::json;
 
+pub(crate) use configuration::queued_groups;
+
 use super::single_release;
 
 /// The chart.

@@ -17,6 +17,7 @@ use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
 use super::{COMPONENT, ISOLATION};
+use crate::charts::queued_groups;
 use crate::lower::admission::cel;
 
 /// Whether the requester may create Services in every namespace, or may grant roles in this one.
@@ -34,22 +35,6 @@ const IS_INTERNAL: &str = "!(object.spec.?type.orValue('ClusterIP') in ['NodePor
 /// Whether the requester may delete NetworkPolicies in every namespace.
 const MAY_CHANGE_ISOLATION: &str =
     "authorizer.group('networking.k8s.io').resource('networkpolicies').check('delete').allowed()";
-
-/// The API groups of jobs that Kueue starts. It does not count the pods and jobs that such a job controls.
-///
-/// Source: kubernetes-sigs/kueue `pkg/controller/jobframework/reconciler.go@ff69552e`, `FindAncestorJobManagedByKueue`,
-/// and the frameworks of [`crate::charts::kueue`], 2026-11-27.
-const QUEUED_GROUPS: [&str; 9] = [
-    "apps",
-    "batch",
-    "jobset.x-k8s.io",
-    "kubeflow.org",
-    "leaderworkerset.x-k8s.io",
-    "ray.io",
-    "sparkoperator.k8s.io",
-    "trainer.kubeflow.org",
-    "workload.codeflare.dev",
-];
 
 /// Whether the requester may make the same change in every namespace, as controllers and the platform team may. A patch
 /// is an update too.
@@ -148,16 +133,20 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     objects
 }
 
-/// The policy against pods that Kueue does not count. Without it, a member could name any of the team's running jobs as
-/// the controller of a pod, or remove Kueue's gate from a pod.
+/// The policy against pods that Kueue does not count. Kueue counts a pod or job with its controller, if it queues that
+/// one. Without the policy, a member could name any of the team's running jobs as the controller of a pod, or remove
+/// Kueue's gate from a pod.
+///
+/// Source: kubernetes-sigs/kueue `pkg/controller/jobframework/reconciler.go@ff69552e`, `FindAncestorJobManagedByKueue`,
+/// 2026-11-27.
 fn queues(cluster: &Checked<'_>, submitters: Vec<Span>) -> [Object; 2] {
-    let jobs = cluster.config.kueue.iter().flat_map(|it| &it.job_kinds);
-    let has_spark = jobs
-        .into_iter()
-        .any(|kind| matches!(kind.value, QueuedKind::SparkApplication));
+    let mut kinds = (cluster.config.kueue.iter()).flat_map(|it| &it.job_kinds);
+    let has_spark = kinds.any(|kind| matches!(kind.value, QueuedKind::SparkApplication));
+    let mut groups = queued_groups(cluster);
+    groups.remove("");
     // The driver of a Spark application controls the pods of its executors, which it creates with its own account. With
-    // Kueue's integration, they are counted with the application.
-    let owners = QUEUED_GROUPS.iter().copied();
+    // Kueue's integration, they are counted with the application. The `apiVersion` of pods is `v1`.
+    let owners = groups.iter().copied();
     let owners: Vec<_> = owners.chain((!has_spark).then_some("v1")).collect();
     let controlled = format!(
         "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.?controller.orValue(false) && \
@@ -193,7 +182,7 @@ fn queues(cluster: &Checked<'_>, submitters: Vec<Span>) -> [Object; 2] {
     ];
     let operations = ["CREATE", "UPDATE"];
     let mut jobs = rule("", &operations, "*");
-    jobs["apiGroups"] = json!(QUEUED_GROUPS);
+    jobs["apiGroups"] = json!(groups);
     jobs["apiVersions"] = json!(["*"]);
     let policy = Policy {
         name: "gpuc-team-queues",
