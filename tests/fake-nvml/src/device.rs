@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint};
 
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlDeviceAttributes_t, nvmlGpuFabricInfo_v2_t, nvmlGpuFabricInfoV_t,
-    nvmlMemory_v2_t, nvmlPciInfo_t,
+    nvmlMemory_t, nvmlMemory_v2_t, nvmlPciInfo_t,
     nvmlReturn_enum_NVML_ERROR_ARGUMENT_VERSION_MISMATCH as OTHER_VERSION,
     nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
     nvmlReturn_enum_NVML_ERROR_NOT_FOUND as NOT_FOUND,
@@ -47,7 +47,7 @@ pub unsafe extern "C" fn nvmlDeviceSetComputeMode(
     })
 }
 
-fn full_gpu_uuid(gpu: Gpu<'_>) -> String {
+pub(crate) fn full_gpu_uuid(gpu: Gpu<'_>) -> String {
     let generated = || format!("GPU-{:08x}-0000-0000-0000-0123456789ab", gpu.index);
     gpu.text("uuid").map_or_else(generated, str::to_owned)
 }
@@ -180,17 +180,7 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         // SAFETY: nvml.h requires a structure that begins with its version.
         let version = unsafe { memory.as_ref() }.ok_or(INVALID)?.version;
         check_version::<nvmlMemory_v2_t>(version, 2)?;
-        let total = match part {
-            DeviceHandle::FullGpu(_) => full_memory_mib(gpu),
-            DeviceHandle::MigDevice(_, gi, ci) => {
-                find_mig_device(gpu, gi, ci)?.0.profile.memory_mib.into()
-            }
-        };
-        let reserved = gpu.number("memory_reserved_mib").unwrap_or(0);
-        let used = gpu
-            .number("memory_used_mib")
-            .unwrap_or(0)
-            .min(total - reserved);
+        let (total, reserved, used) = memory_mib(gpu, part)?;
         let info = nvmlMemory_v2_t {
             version,
             total: total * MIB,
@@ -201,6 +191,40 @@ pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo_v2(
         // SAFETY: as above.
         unsafe { write_out(memory, info) }
     })
+}
+
+/// Like the second version, but reserved memory counts as used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetMemoryInfo(
+    device: nvmlDevice_t,
+    memory: *mut nvmlMemory_t,
+) -> nvmlReturn_t {
+    answer_device("nvmlDeviceGetMemoryInfo", device, |gpu, part| {
+        if gpu.text("memory_mib") == Some("shared") {
+            return Err(NOT_SUPPORTED);
+        }
+        let (total, reserved, used) = memory_mib(gpu, part)?;
+        let info = nvmlMemory_t {
+            total: total * MIB,
+            free: (total - reserved - used) * MIB,
+            used: (reserved + used) * MIB,
+        };
+        // SAFETY: nvml.h requires a pointer for the result.
+        unsafe { write_out(memory, info) }
+    })
+}
+
+/// The total, reserved and used memory of a GPU or a MIG device, in MiB.
+fn memory_mib(gpu: Gpu<'_>, part: DeviceHandle) -> Result<(u64, u64, u64), nvmlReturn_t> {
+    let total = match part {
+        DeviceHandle::FullGpu(_) => full_memory_mib(gpu),
+        DeviceHandle::MigDevice(_, gi, ci) => {
+            find_mig_device(gpu, gi, ci)?.0.profile.memory_mib.into()
+        }
+    };
+    let reserved = gpu.number("memory_reserved_mib").unwrap_or(0);
+    let used = gpu.number("memory_used_mib").unwrap_or(0);
+    Ok((total, reserved, used.min(total - reserved)))
 }
 
 fn full_memory_mib(gpu: Gpu<'_>) -> u64 {

@@ -1,15 +1,17 @@
 //! Calls about the library, the driver and the list of GPUs.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 use std::sync::atomic::Ordering;
 
 use nvml_wrapper_sys::bindings::{
     nvmlDevice_t, nvmlReturn_enum_NVML_ERROR_DRIVER_NOT_LOADED as NO_DRIVER,
     nvmlReturn_enum_NVML_ERROR_INVALID_ARGUMENT as INVALID,
+    nvmlReturn_enum_NVML_ERROR_NOT_FOUND as NOT_FOUND,
     nvmlReturn_enum_NVML_ERROR_UNINITIALIZED as UNINITIALISED, nvmlReturn_t,
 };
 
 use crate::answer::{USERS, answer, answer_always, responding_gpu, write_out, write_text};
+use crate::device::full_gpu_uuid;
 use crate::handle::DeviceHandle;
 
 #[unsafe(no_mangle)]
@@ -70,6 +72,27 @@ pub unsafe extern "C" fn nvmlDeviceGetHandleByIndex_v2(
     let name = "nvmlDeviceGetHandleByIndex_v2";
     answer(name, |state| {
         let gpu = responding_gpu(state, index, name)?;
+        // SAFETY: nvml.h requires a pointer for the result.
+        unsafe { write_out(device, DeviceHandle::FullGpu(gpu.index).handle()) }
+    })
+}
+
+/// Finds full GPUs only: NVML also finds MIG devices.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nvmlDeviceGetHandleByUUID(
+    uuid: *const c_char,
+    device: *mut nvmlDevice_t,
+) -> nvmlReturn_t {
+    let name = "nvmlDeviceGetHandleByUUID";
+    answer(name, |state| {
+        if uuid.is_null() {
+            return Err(INVALID);
+        }
+        // SAFETY: nvml.h requires a text that ends with a zero byte.
+        let uuid = unsafe { CStr::from_ptr(uuid) }.to_bytes();
+        let gpus = (0..state.count()).filter_map(|index| state.gpu(index));
+        let mut found = gpus.filter(|gpu| full_gpu_uuid(*gpu).as_bytes() == uuid);
+        let gpu = responding_gpu(state, found.next().ok_or(NOT_FOUND)?.index, name)?;
         // SAFETY: nvml.h requires a pointer for the result.
         unsafe { write_out(device, DeviceHandle::FullGpu(gpu.index).handle()) }
     })
