@@ -211,9 +211,13 @@ pub(crate) struct CheckArgs {
     /// The cluster to check the manifests against, if the input contains several.
     #[arg(long, value_name = "NAME", requires = "manifests")]
     pub(crate) cluster: Option<String>,
-    /// Apply the fix of each finding that has exactly one to the manifest files. Nothing else in the files changes.
+    /// Apply safe fixes to the manifest files: they correct the case or the plural of a name, or add what a pool
+    /// requires. Nothing else in the files changes.
     #[arg(long, requires = "manifests")]
     pub(crate) fix: bool,
+    /// With `--fix`, also apply fixes that can change what an object does: review the difference afterwards.
+    #[arg(long, requires = "fix", alias = "unsafe")]
+    pub(crate) unsafe_fixes: bool,
 }
 
 /// `gpuc diff`.

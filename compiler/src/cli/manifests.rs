@@ -10,7 +10,7 @@ use gpuc_compile::compile::Compilation;
 use gpuc_manifests as manifests;
 use gpuc_manifests::{Manifests, Object, SkipReason, SkippedDocument};
 use gpuc_model::Cluster;
-use gpuc_syntax::diag::{self, Diagnostic, Levels, Report, Severity, phrases};
+use gpuc_syntax::diag::{self, Applicability, Diagnostic, Levels, Report, Severity, phrases};
 use gpuc_syntax::load::STDIN;
 use gpuc_syntax::source::Source;
 use gpuc_syntax::yaml::{limits, read_text};
@@ -96,7 +96,12 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
         diag::apply_levels(found, &allowed, &levels);
     };
     let files = if args.fix {
-        fix_files(cli, cluster, run, files, &apply_levels)?
+        let applicability = if args.unsafe_fixes {
+            Applicability::Unsafe
+        } else {
+            Applicability::Safe
+        };
+        fix_files(cli, cluster, run, files, applicability, &apply_levels)?
     } else {
         files
     };
@@ -114,6 +119,16 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     }
     manifests::check(cluster, &manifests, sources, &mut report);
     apply_levels(report.diagnostics_mut());
+    if args.fix && !args.unsafe_fixes && !cli.quiet {
+        let found = report.diagnostics().iter();
+        match found.filter(|found| found.fix.is_some()).count() {
+            0 => {}
+            count => output::print_message(&format!(
+                "note: `--unsafe-fixes` also fixes {}: review the difference afterwards",
+                phrases::pluralize(count, "finding")
+            )),
+        }
+    }
     run.report.append(report);
     let layered = manifests.patched_objects(sources);
     let path = |index: &usize| {
@@ -333,6 +348,7 @@ fn fix_files(
     cluster: &Cluster,
     run: &Run,
     files: Vec<ManifestFile>,
+    applicability: Applicability,
     apply_levels: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> Result<Vec<ManifestFile>> {
     for file in &files {
@@ -349,7 +365,7 @@ fn fix_files(
         )
     });
     let texts: Vec<_> = texts.collect();
-    let fixed = manifests::fix_files(cluster, &run.sources, &texts, apply_levels);
+    let fixed = manifests::fix_files(cluster, &run.sources, &texts, applicability, apply_levels);
     let mut after = Vec::new();
     for mut file in files {
         if let Some(text) = fixed.files.get(&file.path) {

@@ -62,8 +62,21 @@ fn fix_writes_once_and_keeps_the_mode() {
     let mode =
         |mode| fs::set_permissions(workspace.path("pod.yaml"), fs::Permissions::from_mode(mode));
     mode(0o600).unwrap();
+    // Adding a limit is not safe.
     let result = workspace
         .run(&["check", "--manifests", "pod.yaml", "--fix"])
+        .expect_code(2);
+    let note = "`--unsafe-fixes` also fixes 1 finding";
+    assert!(result.stderr.contains(note), "{}", result.stderr);
+    assert_eq!(workspace.read("pod.yaml"), INVALID_POD);
+    let result = workspace
+        .run(&[
+            "check",
+            "--manifests",
+            "pod.yaml",
+            "--fix",
+            "--unsafe-fixes",
+        ])
         .expect_code(0);
     assert!(
         result.stderr.contains("1 finding fixed in `pod.yaml`"),
@@ -82,7 +95,14 @@ fn fix_writes_once_and_keeps_the_mode() {
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let before = metadata.modified().unwrap();
     workspace
-        .run(&["check", "--manifests", "pod.yaml", "--fix", "-q"])
+        .run(&[
+            "check",
+            "--manifests",
+            "pod.yaml",
+            "--fix",
+            "--unsafe-fixes",
+            "-q",
+        ])
         .expect_silent_success();
     assert_eq!(
         fs::metadata(workspace.path("pod.yaml"))
@@ -115,7 +135,7 @@ fn kustomized_objects_are_reported_and_not_counted() {
     let patches = "resources: [../base]\npatches: [{path: a.json, target: {kind: Pod}}]\n";
     workspace.write("apps/prod/kustomization.yaml", patches);
     let result = workspace
-        .run(&["check", "--manifests", "apps", "--fix"])
+        .run(&["check", "--manifests", "apps", "--fix", "--unsafe-fixes"])
         .expect_code(0);
     let message = "`apps/base/pod.yaml`: not checked, because a kustomization patches it";
     assert!(result.stderr.contains(message), "{}", result.stderr);
@@ -160,7 +180,7 @@ fn fixes_do_not_follow_symbolic_links() {
     )
     .unwrap();
     let result = workspace
-        .run(&["check", "--manifests", "apps", "--fix"])
+        .run(&["check", "--manifests", "apps", "--fix", "--unsafe-fixes"])
         .expect_code(2);
     assert!(
         result.stderr.contains("is a symbolic link"),
@@ -198,6 +218,9 @@ fn standard_input_is_checked_but_not_fixed() {
         .run(&["check", "-", "--manifests", "-"])
         .expect_code(2);
     workspace.run(&["check", "--fix"]).expect_code(2);
+    workspace
+        .run(&["check", "--manifests", "a.yaml", "--unsafe-fixes"])
+        .expect_code(2);
     workspace
         .run(&["check", "--manifests", "none"])
         .expect_code(3);
@@ -373,7 +396,7 @@ fn unmanaged_files_are_not_changed() {
     fs::set_permissions(workspace.path("kept.yaml"), mode).unwrap();
     for (path, why) in [("kept.yaml", "is read-only"), ("linked.yaml", "hard link")] {
         let result = workspace
-            .run(&["check", "--manifests", path, "--fix"])
+            .run(&["check", "--manifests", path, "--fix", "--unsafe-fixes"])
             .expect_code(2);
         assert!(result.stderr.contains(why), "{path}: {}", result.stderr);
         assert_eq!(workspace.read(path), INVALID_POD);

@@ -10,6 +10,7 @@ mod idempotence;
 mod kustomize;
 mod objects;
 mod pod_locations;
+mod safe_fixes;
 mod services;
 mod workload_kinds;
 
@@ -18,7 +19,7 @@ use std::sync::LazyLock;
 
 use gpuc_manifests as manifests;
 use gpuc_manifests::{FixedFiles, Manifests};
-use gpuc_syntax::diag::{Diagnostic, Report};
+use gpuc_syntax::diag::{Applicability, Diagnostic, Report};
 use gpuc_syntax::source::Sources;
 
 use crate::corpus::cases;
@@ -51,12 +52,17 @@ fn check(path: &str, text: &str) -> (Outcome, Manifests) {
     (outcome, manifests)
 }
 
-/// The fixed text, and the number of fixed findings.
+/// The text with all fixes, and the number of fixed findings.
 fn apply_fixes(path: &str, text: &str) -> (String, usize) {
+    apply_fixes_up_to(Applicability::Unsafe, path, text)
+}
+
+fn apply_fixes_up_to(applicability: Applicability, path: &str, text: &str) -> (String, usize) {
     let outcome = cluster(path);
     let cluster = outcome.compilations[0].cluster.as_ref().unwrap();
     let files = [(path.to_owned(), text.to_owned(), true)];
-    let fixed: FixedFiles = manifests::fix_files(cluster, &outcome.sources, &files, &|_| {});
+    let fixed: FixedFiles =
+        manifests::fix_files(cluster, &outcome.sources, &files, applicability, &|_| {});
     let after = fixed.files.get(path).cloned();
     (after.unwrap_or_else(|| text.to_owned()), fixed.fixed_count)
 }
@@ -166,12 +172,15 @@ fn fixes_match_golden_diffs() {
         );
         assert_only_finding_lines_differ(&path, &text, &after);
         if after != text {
-            let diff = similar::TextDiff::from_lines(&text, &after);
-            let diff = diff.unified_diff().context_radius(1).to_string();
-            diffs.insert(path.replace(".yaml", ".diff"), diff);
+            diffs.insert(path.replace(".yaml", ".diff"), unified_diff(&text, &after));
         }
     }
     expect_files(&format!("{FOLDER}/fixed"), &diffs);
+}
+
+fn unified_diff(before: &str, after: &str) -> String {
+    let diff = similar::TextDiff::from_lines(before, after);
+    diff.unified_diff().context_radius(1).to_string()
 }
 
 /// Asserts that every line without a fix is kept, in the same order.

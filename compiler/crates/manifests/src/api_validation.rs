@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use gpuc_kubernetes::api_server::{self, Completeness, Step, Violation, locate_path};
-use gpuc_syntax::diag::{Code, Edit, Report};
+use gpuc_syntax::diag::{Applicability, Code, Edit, Report};
 use gpuc_syntax::node::{Node, Value};
 
+use super::corrections::correction_applicability;
 use super::object::Object;
 use super::{CheckContext, SkipReason, api_versions, text_edit};
 
@@ -40,16 +41,20 @@ pub(super) fn report_violations(
             let message = format!("{}: {}", object.title(), found.message);
             let builder = report.diagnostic(code, span, message);
             let builder = builder.help(found.help.clone());
-            match suggestion_edit(ctx, object, &found) {
-                Some(edit) => builder.fix(vec![edit]).emit(),
+            match correction(ctx, object, &found) {
+                Some((applicability, edit)) => builder.fix_as(applicability, vec![edit]).emit(),
                 None => builder.emit(),
             };
         }
     }
 }
 
-/// Replaces a key or value with the intended one.
-fn suggestion_edit(ctx: &CheckContext<'_>, object: &Object, found: &Violation) -> Option<Edit> {
+/// Replaces a key or value with the intended one, unless only the author can decide that.
+fn correction(
+    ctx: &CheckContext<'_>,
+    object: &Object,
+    found: &Violation,
+) -> Option<(Applicability, Edit)> {
     let meant = found.suggestion.as_deref()?;
     let (last, parent_path) = found.path.split_last()?;
     let parent = parent_path
@@ -58,15 +63,28 @@ fn suggestion_edit(ctx: &CheckContext<'_>, object: &Object, found: &Violation) -
             Step::Key(key) => node.get(key),
             Step::Item(index) => node.items().get(*index),
         })?;
-    match last {
+    let value = match last {
+        Step::Key(key) => parent.get(key)?,
+        Step::Item(index) => parent.items().get(*index)?,
+    };
+    let (written, edit) = match last {
         Step::Key(key) if found.is_key => {
-            text_edit::rename_key(ctx.sources, parent.entry(key)?, meant)
+            let edit = text_edit::rename_key(ctx.sources, parent.entry(key)?, meant)?;
+            (key.as_str(), edit)
         }
-        Step::Key(key) => text_edit::replace_value(ctx.sources, parent.get(key)?, meant),
-        Step::Item(index) => {
-            text_edit::replace_value(ctx.sources, parent.items().get(*index)?, meant)
+        _ => {
+            let edit = text_edit::replace_value(ctx.sources, value, meant)?;
+            (value.text().unwrap_or_default(), edit)
         }
-    }
+    };
+    let keys = found.path.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(key.as_str()),
+        Step::Item(_) => None,
+    });
+    let group = object.api_version.split_once('/');
+    let group = group.map_or("", |(group, _)| group);
+    let applicability = correction_applicability(group, keys, written, meant)?;
+    Some((applicability, edit))
 }
 
 fn object_violations(ctx: &CheckContext<'_>, object: &Object) -> Vec<Violation> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::Cluster;
-use gpuc_syntax::diag::{Diagnostic, Edit, Report, Severity};
+use gpuc_syntax::diag::{Applicability, Diagnostic, Edit, Report, Severity};
 use gpuc_syntax::source::Sources;
 
 use super::{Manifests, check};
@@ -47,17 +47,23 @@ struct FileState {
 /// Applies the edits of diagnostics in rounds until none is left. `files` are paths and texts, and whether each may be
 /// changed; `apply_allow` drops the diagnostics that the user allows.
 ///
+/// Fixes of a higher `applicability` are not applied.
+///
 /// Edits that do not remove their diagnostics, or break the text, are reverted and tried again with fewer others: of
 /// two diagnostics with the same span, one edit may only help after the other.
 pub fn fix_files(
     cluster: &Cluster,
     sources: &Sources,
     files: &[(String, String, bool)],
+    applicability: Applicability,
     apply_allow: &dyn Fn(&mut Vec<Diagnostic>),
 ) -> FixedFiles {
     let mut states: Vec<_> = files.iter().map(FileState::new).collect();
     for round in 1..=MAX_ROUNDS {
-        let (sources, findings) = check_files(cluster, sources, &states, apply_allow);
+        let (sources, mut findings) = check_files(cluster, sources, &states, apply_allow);
+        for found in &mut findings {
+            found.fix.take_if(|it| it.applicability > applicability);
+        }
         let findings = group_by_file(&findings);
         let mut has_reverted = false;
         for file in &mut states {

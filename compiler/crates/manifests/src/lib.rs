@@ -13,6 +13,7 @@ mod api_versions;
 mod check;
 mod claims;
 mod context;
+mod corrections;
 mod embedded_yaml;
 mod fix;
 mod gang_scheduling;

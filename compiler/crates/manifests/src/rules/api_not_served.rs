@@ -4,6 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::custom_resource_not_served;
 use crate::api_versions::{self, KindSuggestion};
+use crate::corrections::spelling_applicability;
 use crate::object::Object;
 use crate::{CheckContext, Rule, installed_projects, text_edit};
 
@@ -22,7 +23,7 @@ Kueue, if gpuc installs that chart. Whether the name of a kind of Ray, Kubeflow,
 is close to that of an existing kind.",
         reason: "The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
 Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.",
-        remedy: "Follow the help. `gpuc check --fix` changes the version where nothing else in the object has to change. gpuc
+        remedy: "Follow the help. `gpuc check --fix --unsafe-fixes` changes the version where nothing else in the object has to change. gpuc
 checks the rest of the object against the served version.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -101,8 +102,9 @@ fn report_kind(
         }
     };
     let builder = builder.help(format!("write `{meant}`"));
+    let applicability = spelling_applicability(&object.kind, meant);
     match text_edit::replace_text(ctx.sources, written, meant) {
-        Some(edit) => builder.fix(vec![edit]).emit(),
+        Some(edit) => builder.fix_as(applicability, vec![edit]).emit(),
         None => builder.emit(),
     };
 }
@@ -133,7 +135,7 @@ fn report_version(ctx: &CheckContext<'_>, object: &Object, versions: &[&str], re
         ))
     };
     match text_edit::replace_text(ctx.sources, written, best).filter(|_| stays) {
-        Some(edit) => builder.fix(vec![edit]).emit(),
+        Some(edit) => builder.suggest(vec![edit]).emit(),
         None => builder.emit(),
     };
 }

@@ -5,7 +5,7 @@ use gpuc_syntax::diag::phrases::closest_match;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
-use crate::{CheckContext, Rule, text_edit};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -91,11 +91,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 builder.help(ctx.cluster.unbound_help(&unbound)).emit();
                 continue;
             }
-            let builder = builder.help(format!("did you mean `{closest}`?"));
-            match text_edit::replace_value(ctx.sources, node, closest) {
-                Some(edit) => builder.fix(vec![edit]).emit(),
-                None => builder.emit(),
-            };
+            builder.help(format!("did you mean `{closest}`?")).emit();
         }
     }
 }

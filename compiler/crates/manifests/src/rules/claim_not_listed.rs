@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
-use crate::{CheckContext, Pod, Rule, text_edit};
+use crate::{CheckContext, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -96,11 +96,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 builder.help("add it to the pod's `resourceClaims`").emit();
                 continue;
             };
-            let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::replace_value(ctx.sources, name, meant) {
-                Some(edit) => builder.fix(vec![edit]).emit(),
-                None => builder.emit(),
-            };
+            builder.help(format!("write `{meant}`")).emit();
         }
     }
 }

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 
 use crate::claims::{pod_claims, request_nodes};
-use crate::{CheckContext, Container, Pod, Rule, text_edit};
+use crate::{CheckContext, Container, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -119,10 +119,8 @@ fn check_container(
                 .emit();
             continue;
         };
-        let builder = builder.help(format!("write `{meant}`, or remove `request`"));
-        match text_edit::replace_value(ctx.sources, request, meant) {
-            Some(edit) => builder.fix(vec![edit]).emit(),
-            None => builder.emit(),
-        };
+        builder
+            .help(format!("write `{meant}`, or remove `request`"))
+            .emit();
     }
 }

@@ -22,7 +22,7 @@ manifests.",
         remedy: "Write the name of an existing claim, or pass its file to `gpuc check --manifests` too. If something else
 creates it, write `allow: [manifest-claim-unknown]`.
 
-`gpuc check --fix` fixes misspelled names, and the key if a claim is named as a template or the reverse.",
+`gpuc check --fix --unsafe-fixes` fixes the key if a claim is named as a template or the reverse.",
         bad: claims_example!(r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
 metadata: {name: one-gpu, namespace: research}
@@ -99,7 +99,7 @@ fn report_unknown(
     if let Some((key, kind)) = as_other {
         let builder = builder.help(format!("write `{key}: {name}`: it is a {kind}"));
         match rename_edit(ctx, pod, claim, key) {
-            Some(edit) => builder.fix(vec![edit]).emit(),
+            Some(edit) => builder.suggest(vec![edit]).emit(),
             None => builder.emit(),
         };
         return;
@@ -126,13 +126,7 @@ fn report_unknown(
         .filter(|it| may_share_namespace(it, pod.object))
         .filter_map(|it| it.name.as_deref());
     match phrases::closest_match(name, candidates) {
-        Some(meant) => {
-            let builder = builder.help(format!("write `{meant}`"));
-            match text_edit::replace_value(ctx.sources, claim.source, meant) {
-                Some(edit) => builder.fix(vec![edit]).emit(),
-                None => builder.emit(),
-            }
-        }
+        Some(meant) => builder.help(format!("did you mean `{meant}`?")).emit(),
         None => builder
             .help(format!(
                 "create a {kind} with this name, or check its file together with the others"

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         reason: "The devices are allocated to the pod and unavailable to other pods, but none of its containers can access
 them.",
         remedy: "Write `claims: [{name: …}]` in the `resources` of the container that needs them. If the pod has one
-container, `gpuc check --fix` does so.",
+container, `gpuc check --fix --unsafe-fixes` does so.",
         bad: claims_example!(
             r"apiVersion: resource.k8s.io/v1
 kind: ResourceClaimTemplate
@@ -84,7 +84,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 "write `claims: [{{name: {claim}}}]` in the container's `resources`"
             ));
             match use_claim_edit(ctx, pod, claim) {
-                Some(edit) => builder.fix(vec![edit]).emit(),
+                Some(edit) => builder.suggest(vec![edit]).emit(),
                 None => builder.emit(),
             };
         }

@@ -113,7 +113,7 @@ fn check_object(ctx: &CheckContext<'_>, object: &Object, report: &mut Report) {
         let edit =
             can_nest.then(|| nest::nest_entries(ctx.sources, request, REQUEST_FIELDS, "exactly"));
         match edit.flatten() {
-            Some(edit) => builder.fix(vec![edit]).emit(),
+            Some(edit) => builder.suggest(vec![edit]).emit(),
             None => builder.emit(),
         };
     }

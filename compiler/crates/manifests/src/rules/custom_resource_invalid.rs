@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
 LeaderWorkerSet, Kubeflow Trainer and Kueue. gpuc uses the definition of the pinned chart.",
         reason: "`kubectl apply` and Flux reject a field that the definition does not have: `unknown field`. A value that the
 definition does not list, or a violation of one of its rules, is rejected however the object is applied.",
-        remedy: "Follow the help; `gpuc check --fix` applies it where the intended value is certain enough.",
+        remedy: "Follow the help. `gpuc check --fix` corrects the case or the plural of a name.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

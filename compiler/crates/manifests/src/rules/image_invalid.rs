@@ -3,7 +3,7 @@
 use gpuc_kubernetes::names::parse_image;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::{CheckContext, Rule, text_edit};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -60,15 +60,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let message = format!("invalid image name `{text}`");
         let builder = report.diagnostic(&RULE.code, node.span(), message);
         let meant = without_scheme(text).filter(|meant| parse_image(meant).is_ok());
-        let edit = meant.and_then(|meant| text_edit::replace_text(ctx.sources, node, meant));
-        let builder = match meant {
-            Some(meant) => builder.help(format!("write `{meant}`")),
-            None => builder.help(problem),
-        };
-        match edit {
-            Some(edit) => builder.fix(vec![edit]).emit(),
-            None => builder.emit(),
-        };
+        let help = meant.map_or_else(|| problem.to_owned(), |meant| format!("write `{meant}`"));
+        builder.help(help).emit();
     }
 }
 

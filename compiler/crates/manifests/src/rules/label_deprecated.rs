@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 tutorials but is set only by AKS.",
         reason: "Kubernetes keeps deprecated labels only for some releases, and an autoscaler may not expect them on future
 nodes. Nothing sets `accelerator` automatically: a pod that requires it stays Pending indefinitely.",
-        remedy: "Write the current label; `gpuc check --fix` does so. To select a GPU model, select the pool.",
+        remedy: "Write the current label; `gpuc check --fix --unsafe-fixes` does so. To select a GPU model, select the pool.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -138,7 +138,7 @@ fn report_label(
     };
     let builder = builder.help(help);
     match edit {
-        Some(edit) => builder.fix(vec![edit]).emit(),
+        Some(edit) => builder.suggest(vec![edit]).emit(),
         None => builder.emit(),
     };
 }

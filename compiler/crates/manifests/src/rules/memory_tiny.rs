@@ -80,7 +80,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 builder.help(format!("write `{number}Mi` or `{number}Gi`"))
             };
             match edit {
-                Some(edit) => builder.fix(vec![edit]).emit(),
+                Some(edit) => builder.suggest(vec![edit]).emit(),
                 None => builder.emit(),
             };
         }

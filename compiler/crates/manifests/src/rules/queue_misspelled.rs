@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queue_unknown::{UnknownQueue, unknown_queues};
-use crate::{CheckContext, Rule, text_edit};
+use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         checks: "Whether the queue that an object names in the label `kueue.x-k8s.io/queue-name` differs by one letter
 from `default` or from a LocalQueue among the manifests. The check applies with `queueing: kueue`.",
         reason: "Kueue keeps a job with an unknown queue suspended until the queue exists.",
-        remedy: "Write the queue that the help names; `gpuc check --fix` does so.",
+        remedy: "Write the queue that the help names.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,12 +56,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let name = queue.text().unwrap_or_default();
         let message = format!("{}: unknown queue `{name}`", object.title());
         let builder = report.diagnostic(&RULE.code, queue.span(), message);
-        let builder = builder
+        builder
             .label(ctx.cluster.config.queueing.span, "jobs wait in queues")
-            .help(format!("did you mean `{meant}`?"));
-        match text_edit::replace_text(ctx.sources, queue, meant) {
-            Some(edit) => builder.fix(vec![edit]).emit(),
-            None => builder.emit(),
-        };
+            .help(format!("did you mean `{meant}`?"))
+            .emit();
     }
 }

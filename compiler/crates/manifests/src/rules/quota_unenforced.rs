@@ -17,7 +17,7 @@ pub(super) static RULE: Rule = Rule {
         checks: "Whether a ResourceQuota names an extended resource as `limits.nvidia.com/gpu` or as bare `nvidia.com/gpu`.",
         reason: "For extended resources, Kubernetes only counts names with the prefix `requests.`. The API server accepts the
 other names, but they limit nothing.",
-        remedy: "Write `requests.` before the resource; `gpuc check --fix` does so.",
+        remedy: "Write `requests.` before the resource; `gpuc check --fix --unsafe-fixes` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -76,7 +76,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             .any(|it| it.key == counted);
         let edit = text_edit::rename_key(ctx.sources, entry, &counted).filter(|_| !is_there);
         match edit {
-            Some(edit) => builder.fix(vec![edit]).emit(),
+            Some(edit) => builder.suggest(vec![edit]).emit(),
             None => builder.emit(),
         };
     }

@@ -17,8 +17,8 @@ pub(super) static RULE: Rule = Rule {
         reason: "GPUs cannot be overcommitted. The API server rejects the pod: `must be equal to nvidia.com/gpu limit`, or
 `Limit must be set for non overcommitable resources`. It accepts a Deployment or a Job, which then never
 gets a pod.",
-        remedy: "Write the limit; the request defaults to it. `gpuc check --fix` adds a missing limit. It does not change
-values that differ, because it cannot know which one is intended.",
+        remedy: "Write the limit; the request defaults to it. `gpuc check --fix --unsafe-fixes` adds a missing limit. It does
+not change values that differ, because it cannot know which one is intended.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -82,7 +82,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                     .is_none()
                     .then(|| equalize_edit(ctx, container, request));
                 match edit.flatten() {
-                    Some(edit) => builder.fix(vec![edit]).emit(),
+                    Some(edit) => builder.suggest(vec![edit]).emit(),
                     None => builder.emit(),
                 };
             }

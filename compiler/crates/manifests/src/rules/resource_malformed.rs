@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         checks: "Whether each resource that a container requests is a built-in one (`cpu`, `memory`, `ephemeral-storage`,
 `hugepages-…`), or has the domain of its vendor before a slash.",
         reason: "The API server rejects the pod: `must be a standard resource type or fully qualified`.",
-        remedy: "Write a resource that the pools advertise. If they have full GPUs, `gpuc check --fix` fixes `gpu` and
-similar names.",
+        remedy: "Write a resource that the pools advertise. If they have full GPUs, `gpuc check --fix --unsafe-fixes`
+fixes `gpu` and similar names.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -84,7 +84,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 };
                 let builder = builder.help(help);
                 match meant.and_then(|meant| rename_edit(ctx, container, name, meant)) {
-                    Some(edits) => builder.fix(edits).emit(),
+                    Some(edits) => builder.suggest(edits).emit(),
                     None => builder.emit(),
                 };
             }

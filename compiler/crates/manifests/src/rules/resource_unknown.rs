@@ -4,6 +4,7 @@ use gpuc_model::POOL_LABEL;
 use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 use gpuc_syntax::node::Entry;
 
+use crate::corrections::spelling_applicability;
 use crate::resources::{
     ALPHA_GPU, MISNAMED_GPUS, advertised_resources, is_gpu_name, is_unadvertised_gpu,
 };
@@ -23,8 +24,8 @@ nvidia.com/gpu.type`. The resource name depends on the sharing of the pool: `nvi
 nodes.",
         remedy: "Request the resource that the help names, and select the GPU model by the pool's label in `nodeSelector`.
 
-`gpuc check --fix` fixes the spelling. It does not replace full GPUs with replicas or MIG devices, nor the
-reverse: the quantities are not equivalent.",
+`gpuc check --fix` corrects the case and plurals, with `--unsafe-fixes` also other spellings. It does not replace
+full GPUs with replicas or MIG devices, nor the reverse: the quantities are not equivalent.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -139,10 +140,12 @@ fn report_unknown(
     };
     let builder = builder.help(help(ctx, &entry.key, &gpus));
     let (prefix, name) = split_requests_prefix(&entry.key);
-    let meant = corrected_resource(ctx, name).map(|name| format!("{prefix}{name}"));
-    let edits = meant.and_then(|name| rename_edits(ctx, keys, &name));
+    let edits = corrected_resource(ctx, name).and_then(|meant| {
+        let edits = rename_edits(ctx, keys, &format!("{prefix}{meant}"))?;
+        Some((spelling_applicability(name, meant), edits))
+    });
     match edits {
-        Some(edits) => builder.fix(edits).emit(),
+        Some((applicability, edits)) => builder.fix_as(applicability, edits).emit(),
         None => builder.emit(),
     };
 }

@@ -110,7 +110,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         );
         let builder = builder.help(help);
         match edit {
-            Some(edit) => builder.fix(vec![edit]).emit(),
+            Some(edit) => builder.suggest(vec![edit]).emit(),
             None => builder.emit(),
         };
     }

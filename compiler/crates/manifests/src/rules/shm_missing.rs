@@ -20,8 +20,8 @@ pub(super) static RULE: Rule = Rule {
 only run `nvidia-smi` are not checked.",
         reason: "Programs on several GPUs pass data through shared memory: NCCL, and the data loaders of PyTorch. A container
 has 64 MiB by default, and the programs fail with `Bus error` or `No space left on device`.",
-        remedy: "Mount an `emptyDir` with `medium: Memory` at `/dev/shm`; `gpuc check --fix` does so. The files in it count
-towards the container's memory.",
+        remedy: "Mount an `emptyDir` with `medium: Memory` at `/dev/shm`; `gpuc check --fix --unsafe-fixes` does so. The files in
+it count towards the container's memory.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -111,7 +111,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 "mount a volume `emptyDir: {{medium: Memory}}` at `{SHM_PATH}`"
             ));
             match mount_shm_edits(ctx, pod, container) {
-                Some(edits) => builder.fix(edits).emit(),
+                Some(edits) => builder.suggest(edits).emit(),
                 None => builder.emit(),
             };
         }
@@ -176,7 +176,7 @@ fn report_on_disk(
         None => text_edit::append_entry(ctx.sources, empty, "medium", &json!("Memory")),
     };
     match edit {
-        Some(edit) => builder.fix(vec![edit]).emit(),
+        Some(edit) => builder.suggest(vec![edit]).emit(),
         None => builder.emit(),
     };
 }

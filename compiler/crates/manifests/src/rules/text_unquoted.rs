@@ -17,7 +17,7 @@ annotations are strings, including those of pod templates. `rayStartParams` of R
 of Kueue flavors are checked in the same way. YAML reads unquoted `true`, `yes`, `80` and `1.0` as
 other types.",
         reason: "The API server rejects the object: `json: cannot unmarshal bool into Go struct field … of type string`.",
-        remedy: "Quote the value; `gpuc check --fix` does so.",
+        remedy: "Quote the value; `gpuc check --fix --unsafe-fixes` does so.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -199,7 +199,7 @@ fn check_value(ctx: &CheckContext<'_>, node: &Node, field: &str, title: &str, re
     let builder = builder.primary_label(format!("`{text}` is not quoted"));
     let builder = builder.help(format!("write `{quoted}`"));
     match text_edit::replace_value(ctx.sources, node, &quoted) {
-        Some(edit) => builder.fix(vec![edit]).emit(),
+        Some(edit) => builder.suggest(vec![edit]).emit(),
         None => builder.emit(),
     };
 }

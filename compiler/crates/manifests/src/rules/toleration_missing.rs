@@ -18,7 +18,7 @@ pub(super) static RULE: Rule = Rule {
 selects a pool tolerates the taints of that pool.",
         reason: "The pod stays Pending indefinitely: `node(s) had untolerated taint`. The taints reserve the pool's nodes for
 pods with the toleration.",
-        remedy: "Add the tolerations in the help; `gpuc check --fix` does so. gpuc accounts for tolerations that Kueue or the
+        remedy: "Add the tolerations in the help; `gpuc check --fix` adds them. gpuc accounts for tolerations that Kueue or the
 cloud adds automatically.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -98,10 +98,14 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             [only] => correction_edit(ctx, pod, &unplaced.demand, only),
             _ => None,
         };
-        let edits = corrected.or_else(|| Some(vec![add_tolerations_edit(ctx, pod, &missing)?]));
-        match edits.filter(|_| is_same) {
-            Some(edits) => builder.fix(edits).emit(),
-            None => builder.emit(),
+        if !is_same {
+            builder.emit();
+            continue;
+        }
+        match (corrected, add_tolerations_edit(ctx, pod, &missing)) {
+            (Some(edits), _) => builder.suggest(edits).emit(),
+            (None, Some(edit)) => builder.fix(vec![edit]).emit(),
+            (None, None) => builder.emit(),
         };
     }
 }

@@ -26,9 +26,9 @@ that these do not have.",
         reason: "`kubectl apply` rejects an unknown field. Other clients drop it, and it has no effect: a pod with
 `resource:` instead of `resources:` gets no GPU. The API server rejects the other mistakes. It accepts a
 root user with `runAsNonRoot`, but the container never starts.",
-        remedy: "Follow the help; `gpuc check --fix` fixes misspelled fields, values and quantities. Template placeholders
-(`${NAME}`) are not checked. gpuc does not report missing fields in a partial object, such as a kustomize
-patch, or in an object that is patched.",
+        remedy: "Follow the help. `gpuc check --fix` corrects the case or the plural of a name, with `--unsafe-fixes` also other
+spellings and quantities, but no fields that grant access. Template placeholders (`${NAME}`) are not checked. gpuc
+does not report missing fields in a partial object, such as a kustomize patch, or in an object that is patched.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

@@ -38,7 +38,7 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Resolved<NodeRang
             .primary_label("the minimum")
             .label(max.span, "the maximum")
             .help("swap the two numbers")
-            .fix(vec![
+            .suggest(vec![
                 gpuc_syntax::diag::Edit {
                     span: min.span,
                     text: max.value.to_string(),

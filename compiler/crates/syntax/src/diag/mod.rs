@@ -60,6 +60,27 @@ pub struct Label {
 pub struct Fix {
     /// The replacements. Their spans do not overlap.
     pub edits: Vec<Edit>,
+    /// Whether it may be applied unseen.
+    pub applicability: Applicability,
+}
+
+/// Whether a fix may be applied without a look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Applicability {
+    /// It only corrects the case or the plural of a name, or adds what the pool requires.
+    Safe,
+    /// It is probably what the author means, but can change what the object does.
+    Unsafe,
+}
+
+impl Applicability {
+    /// The name in JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Safe => "safe",
+            Self::Unsafe => "unsafe",
+        }
+    }
 }
 
 /// One replacement.

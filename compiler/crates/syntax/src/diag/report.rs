@@ -1,6 +1,6 @@
 //! Collects the diagnostics of a run.
 
-use super::{Code, Diagnostic, Edit, Fix, Label, Severity};
+use super::{Applicability, Code, Diagnostic, Edit, Fix, Label, Severity};
 use crate::source::Span;
 
 /// Proof that an error was reported. An unresolved value can only be created from it. Rules skip unresolved values, so
@@ -174,10 +174,23 @@ impl DiagnosticBuilder<'_> {
         self.fix(vec![Edit { span, text }])
     }
 
+    /// Adds a safe fix with several replacements.
+    pub fn fix(self, edits: Vec<Edit>) -> Self {
+        self.fix_as(Applicability::Safe, edits)
+    }
+
+    /// Adds an unsafe fix with several replacements.
+    pub fn suggest(self, edits: Vec<Edit>) -> Self {
+        self.fix_as(Applicability::Unsafe, edits)
+    }
+
     /// Adds a fix with several replacements.
-    pub fn fix(mut self, edits: Vec<Edit>) -> Self {
+    pub fn fix_as(mut self, applicability: Applicability, edits: Vec<Edit>) -> Self {
         if edits.iter().all(|edit| edit.span.is_written()) {
-            self.diagnostic.fix = Some(Fix { edits });
+            self.diagnostic.fix = Some(Fix {
+                edits,
+                applicability,
+            });
         }
         self
     }

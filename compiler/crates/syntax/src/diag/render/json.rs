@@ -25,10 +25,12 @@ fn finding_json(sources: &Sources, found: &Diagnostic) -> Value {
     });
     merge_json(&mut all, location_json(sources, found.primary.span, &[]));
     let fix = found.fix.as_ref().map(|fix| edits_json(sources, fix));
+    let applicability = found.fix.as_ref().map(|fix| fix.applicability.as_str());
     let labels: Vec<Value> = found.labels.iter().map(related).collect();
     merge_json(
         &mut all,
-        json!({"label": found.primary.text, "help": found.help, "related": labels, "fix": fix}),
+        json!({"label": found.primary.text, "help": found.help, "related": labels, "fix": fix,
+               "applicability": applicability}),
     );
     all
 }
