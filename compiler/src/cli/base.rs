@@ -1,10 +1,9 @@
 //! The base of a comparison: the same files in a Git revision or in another folder.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_compile::lock::{LOCK_FILE, Lock};
 use gpuc_diff::diff::Committed;
@@ -14,9 +13,9 @@ use gpuc_syntax::load::{self, Loaded, ReadError, World};
 use gpuc_syntax::source::{Source, Sources};
 use rayon::prelude::*;
 
-use super::Usage;
 use super::git::Revision;
 use super::inputs::{self, CLUSTER_FILE, Disk};
+use super::{Usage, write};
 
 /// The base of a comparison.
 pub(super) enum Base {
@@ -124,7 +123,7 @@ impl Base {
             Self::Revision(_, revision) => revision.read(path),
             Self::Folder(folder) => {
                 let path = folder.join(path);
-                match fs::read(&path) {
+                match write::read_regular(&path) {
                     Ok(bytes) => Ok(Some(bytes)),
                     Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
                     Err(error) => {
@@ -463,32 +462,15 @@ impl Base {
     }
 }
 
-/// The error for a revision that is not a commit.
-pub(super) fn unknown_revision(name: &str, has_commits: bool) -> anyhow::Error {
-    if !has_commits {
-        return anyhow!(
-            "unknown revision `{name}`: the repository has no commits\n\
-             help: commit once (`git add --all && git commit`), or name a folder to compare with"
-        );
-    }
-    if name.starts_with("HEAD") {
-        return anyhow!(
-            "unknown revision `{name}`: the repository's history is shorter\n\
-             help: compare with a commit that `git log` lists; in CI, check out the full history"
-        );
-    }
-    anyhow!(
-        "`{name}` is neither a folder nor a commit in this repository\n\
-         help: fetch it first (`git fetch origin main`; in CI, check out the full history)"
-    )
-}
-
 impl World for Base {
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         match self {
             Self::Revision(_, revision) => World::read(revision, path),
             Self::Folder(folder) => {
-                let disk = Disk { stdin: None };
+                let disk = Disk {
+                    stdin: None,
+                    named: Vec::new(),
+                };
                 let path = folder.join(path);
                 World::read(&disk, &path.to_string_lossy())
             }

@@ -408,7 +408,10 @@ fn commit(root: &Path, name: &str) -> Result<String> {
         return Ok(commit);
     }
     let head = first_line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
-    Err(super::base::unknown_revision(name, head.is_some()))
+    Err(super::revision_error::unknown_revision(
+        name,
+        head.is_some(),
+    ))
 }
 
 /// The merge base of two revisions, in Git's notation `A...B`; an omitted side is HEAD.

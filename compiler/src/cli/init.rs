@@ -55,7 +55,7 @@ pub(crate) fn run(cli: &Cli, args: &InitArgs) -> Result<Exit> {
 fn write_schema_next_to(file: &Path) -> Result<String> {
     let path = file.with_file_name(SCHEMA_FILE);
     let (shown, text) = (path.display(), gpuc_syntax::schema::schema_json());
-    match fs::read(&path) {
+    match super::write::read_regular(&path) {
         Ok(existing) if existing == text.as_bytes() => Ok(String::new()),
         Ok(_) => Ok(format!(
             "\nnote: {shown} already exists and was not changed; `gpuc schema > {shown}` updates it"

@@ -107,6 +107,11 @@ fn compile_found(
             .any(|file| file == STDIN)
             .then(read_stdin)
             .transpose()?,
+        named: args
+            .paths
+            .iter()
+            .map(|path| display_path(path))
+            .collect::<Result<_>>()?,
     };
     let mut sources = Sources::default();
     let mut report = Report::default();
@@ -304,6 +309,8 @@ pub(super) fn read_stdin() -> Result<Vec<u8>> {
 /// The local file system, and the contents of standard input.
 pub(super) struct Disk {
     pub(super) stdin: Option<Vec<u8>>,
+    /// The paths on the command line, which may be pipes: the user chooses to wait for their writers.
+    pub(super) named: Vec<String>,
 }
 
 impl World for Disk {
@@ -326,6 +333,9 @@ impl World for Disk {
         let metadata = fs::metadata(path).map_err(failed)?;
         if metadata.is_dir() {
             return Err(ReadError::Other("the path is a folder".to_owned()));
+        }
+        if !metadata.is_file() && !self.named.iter().any(|named| named == path) {
+            return Err(ReadError::Other(write::NOT_REGULAR.to_owned()));
         }
         // The size of a pipe is unknown, and a device can be endless.
         let max = limits::BYTES as u64 + 1;

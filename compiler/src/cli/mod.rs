@@ -20,6 +20,7 @@ mod manifests;
 mod match_clusters;
 mod orphans;
 mod output;
+mod revision_error;
 mod schema;
 mod summary;
 mod why;

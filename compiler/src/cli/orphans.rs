@@ -37,7 +37,8 @@ pub(super) fn refuse_other_cluster(tree: &Path, name: &str, from: Option<&str>) 
         return Ok(());
     };
     let other = real_file_path(&real_path(tree).join(&before));
-    let still_has_it = fs::read_to_string(&other).is_ok_and(|text| text.contains(name));
+    let text = write::read_regular(&other);
+    let still_has_it = text.is_ok_and(|text| String::from_utf8_lossy(&text).contains(name));
     if from.is_some_and(|from| from != before) && still_has_it {
         bail!(
             "{} was built from {}, which still has a cluster named {name}\n\

@@ -123,8 +123,8 @@ fn report_query_error(unknown: &QueryError) -> Exit {
 
 /// Prints a note if the file on disk differs from the current output.
 fn note_if_stale(question: &Query, resolved: &ResolvedQuery) {
-    let committed = fs::read_to_string(Path::new(&question.subject));
-    if committed.is_ok_and(|text| text != resolved.document.text()) {
+    let committed = write::read_regular(Path::new(&question.subject));
+    if committed.is_ok_and(|bytes| bytes != resolved.document.text().as_bytes()) {
         output::print_message(&format!(
             "note: {} is stale, and the answer describes the current output; run `gpuc build` to update the file",
             question.subject

@@ -206,6 +206,65 @@ fn named_pipe_is_read() {
     );
 }
 
+/// Runs `gpuc`, and ends it after 20 seconds: a pipe without a writer blocks forever, and some devices are endless.
+fn run_limited(workspace: &Workspace, args: &[&str]) -> std::process::Output {
+    let gpuc = workspace.command(args);
+    let mut command = std::process::Command::new("timeout");
+    command
+        .arg("20")
+        .arg(gpuc.get_program())
+        .args(gpuc.get_args());
+    command.current_dir(gpuc.get_current_dir().unwrap());
+    command.output().unwrap()
+}
+
+#[test]
+fn pipes_and_devices_that_are_not_named_are_errors() {
+    let make_pipe = |path: std::path::PathBuf| {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.unwrap().success());
+    };
+    let expected = "it is a pipe or a device, not a regular file";
+    let assert_refused = |workspace: &Workspace, args: &[&str]| {
+        let output = run_limited(workspace, args);
+        let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
+        assert!(text.contains(expected), "{args:?}: {text}");
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {text}");
+    };
+    let folder = Workspace::empty();
+    make_pipe(folder.path("gpu-cluster.yaml"));
+    for args in [&["check"][..], &["check", "."], &["build"], &["expand"]] {
+        assert_refused(&folder, args);
+    }
+    let base =
+        Workspace::with("apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: common.yaml\n");
+    make_pipe(base.path("common.yaml"));
+    assert_refused(&base, &["check"]);
+    let device = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nbase: /dev/zero\n";
+    base.write("gpu-cluster.yaml", device);
+    let output = run_limited(&base, &["check"]);
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+}
+
+/// The lock of another's repository can name any file as its input.
+#[test]
+fn endless_file_in_a_lock_is_not_read() {
+    let workspace = Workspace::with(GOOD);
+    workspace.build();
+    let lock = workspace
+        .files("")
+        .into_keys()
+        .find(|path| path.ends_with("gpuc.lock.json"))
+        .unwrap();
+    let text = workspace.read(&lock);
+    let up = "../".repeat(20);
+    let hostile = text.replace("gpu-cluster.yaml", &format!("{up}dev/zero"));
+    assert_ne!(hostile, text);
+    workspace.write(&lock, &hostile);
+    let output = run_limited(&workspace, &["build"]);
+    assert_ne!(output.status.code(), Some(124), "{output:?}");
+}
+
 #[test]
 fn starter_is_printed_to_standard_output() {
     let workspace = Workspace::empty();

@@ -194,6 +194,24 @@ fn works_from_any_folder_of_the_repository() {
     );
 }
 
+/// The help about a branch that only the remote repository has works as written.
+#[test]
+fn branch_of_the_remote_is_fetched_as_the_help_says() {
+    let remote = committed_example();
+    let clone = TempDir::new().unwrap();
+    let (from, to) = (remote.path().to_str().unwrap(), clone.path());
+    git(to, &["clone", "-q", from, "."]);
+    git(remote.path(), &["branch", "release/next"]);
+    let unknown = gpuc(to, &["diff", "--base", "release/next"]);
+    let help = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    let mut words = help.split('`').skip(1).step_by(2).skip(1);
+    let fetch: Vec<_> = words.next().unwrap().split(' ').collect();
+    assert_eq!(fetch, ["git", "fetch", "origin", "release/next"], "{help}");
+    git(to, &[&fetch[1..], &["-q"]].concat());
+    let compared = gpuc(to, &["diff", "--base", words.next().unwrap()]);
+    assert_eq!(compared.status.code(), Some(0), "{help}");
+}
+
 #[test]
 fn missing_base_is_explained() {
     let folder = committed_example();
@@ -202,7 +220,7 @@ fn missing_base_is_explained() {
     assert_eq!(wrong.status.code(), Some(3));
     assert!(
         stderr.contains("`origin/main` is neither a folder nor a commit")
-            && stderr.contains("help: fetch"),
+            && stderr.contains("`git fetch origin main`"),
         "{stderr}"
     );
     let dash = gpuc(folder.path(), &["diff", "--base=--output=x"]);

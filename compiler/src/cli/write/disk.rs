@@ -9,9 +9,21 @@ use anyhow::{Context, Result, ensure};
 use gpuc_compile::lock::{Lock, TEMPORARY_PREFIX};
 use gpuc_syntax::tree::Tree;
 
+/// The bytes of a regular file. A pipe can block forever, and a device can be endless.
+pub(crate) fn read_regular(path: &Path) -> std::io::Result<Vec<u8>> {
+    let found = fs::metadata(path)?;
+    if !found.is_file() && !found.is_dir() {
+        return Err(std::io::Error::other(NOT_REGULAR));
+    }
+    fs::read(path)
+}
+
+/// The reason why a pipe or a device is not read.
+pub(crate) const NOT_REGULAR: &str = "it is a pipe or a device, not a regular file";
+
 /// The bytes of a file.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>> {
-    fs::read(path).with_context(|| format!("{}: cannot be read", path.display()))
+    read_regular(path).with_context(|| format!("{}: cannot be read", path.display()))
 }
 
 /// The text of a file, if there is one.

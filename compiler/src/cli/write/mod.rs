@@ -16,7 +16,7 @@ use gpuc_syntax::tree::Tree;
 
 use compare::Action;
 pub(crate) use compare::{Changes, plan_write};
-pub(crate) use disk::write_atomically;
+pub(crate) use disk::{NOT_REGULAR, read_regular, write_atomically};
 
 /// The difference of a file with correct contents and the wrong mode.
 pub(crate) const ONLY_MODE: &str = "only the executable bit differs";
