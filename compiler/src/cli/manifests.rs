@@ -120,13 +120,19 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
     manifests::check(cluster, &manifests, sources, &mut report);
     apply_levels(report.diagnostics_mut());
     if args.fix && !args.unsafe_fixes && !cli.quiet {
-        let found = report.diagnostics().iter();
-        match found.filter(|found| found.fix.is_some()).count() {
-            0 => {}
-            count => output::print_message(&format!(
+        let is_unsafe = |found: &&Diagnostic| {
+            let fix = found.fix.as_ref();
+            let path = sources.get(found.primary.span.source).map(Source::path);
+            let file = files.iter().find(|file| Some(file.path.as_str()) == path);
+            fix.is_some_and(|fix| fix.applicability == Applicability::Unsafe)
+                && file.is_some_and(|file| file.write_obstacle.is_none())
+        };
+        let count = report.diagnostics().iter().filter(is_unsafe).count();
+        if count > 0 {
+            output::print_message(&format!(
                 "note: `--unsafe-fixes` also fixes {}: review the difference afterwards",
                 phrases::pluralize(count, "finding")
-            )),
+            ));
         }
     }
     run.report.append(report);

@@ -9,6 +9,14 @@ use super::{CliResult, GOOD, Workspace};
 const INVALID_POD: &str = "# mine\napiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec:\n  containers:\n  - name: a\n    \
                    image: r.example.com/a:1\n    resources:\n      requests: {nvidia.com/gpu: 1}  # one\n";
 
+const FIX_POD: [&str; 5] = [
+    "check",
+    "--manifests",
+    "pod.yaml",
+    "--fix",
+    "--unsafe-fixes",
+];
+
 fn fixed_pod() -> String {
     format!("{INVALID_POD}      limits:\n        nvidia.com/gpu: 1\n")
 }
@@ -69,15 +77,7 @@ fn fix_writes_once_and_keeps_the_mode() {
     let note = "`--unsafe-fixes` also fixes 1 finding";
     assert!(result.stderr.contains(note), "{}", result.stderr);
     assert_eq!(workspace.read("pod.yaml"), INVALID_POD);
-    let result = workspace
-        .run(&[
-            "check",
-            "--manifests",
-            "pod.yaml",
-            "--fix",
-            "--unsafe-fixes",
-        ])
-        .expect_code(0);
+    let result = workspace.run(&FIX_POD).expect_code(0);
     assert!(
         result.stderr.contains("1 finding fixed in `pod.yaml`"),
         "{}",
@@ -95,14 +95,7 @@ fn fix_writes_once_and_keeps_the_mode() {
     assert_eq!(metadata.permissions().mode() & 0o777, 0o600);
     let before = metadata.modified().unwrap();
     workspace
-        .run(&[
-            "check",
-            "--manifests",
-            "pod.yaml",
-            "--fix",
-            "--unsafe-fixes",
-            "-q",
-        ])
+        .run(&[&FIX_POD[..], &["-q"]].concat())
         .expect_silent_success();
     assert_eq!(
         fs::metadata(workspace.path("pod.yaml"))
@@ -395,6 +388,10 @@ fn unmanaged_files_are_not_changed() {
     mode.set_readonly(true);
     fs::set_permissions(workspace.path("kept.yaml"), mode).unwrap();
     for (path, why) in [("kept.yaml", "is read-only"), ("linked.yaml", "hard link")] {
+        // A fix that cannot be written is not offered.
+        let safe = workspace.run(&["check", "--manifests", path, "--fix"]);
+        let safe = safe.expect_code(2);
+        assert!(!safe.stderr.contains("--unsafe-fixes"), "{}", safe.stderr);
         let result = workspace
             .run(&["check", "--manifests", path, "--fix", "--unsafe-fixes"])
             .expect_code(2);

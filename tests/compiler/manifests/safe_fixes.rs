@@ -141,7 +141,9 @@ fn references_are_kept() {
                   {maxReplicas: 2, scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: serv}}\n---\n\
                   apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: serve}\nspec: {selector: {matchLabels: \
                   {app: a}}, template: {metadata: {labels: {app: a}}, spec: {containers: [{name: a, image: \"a/a:1\"}]}}}\n";
-    for text in [queue, scaler] {
+    let role =
+        "apiVersion: rbac.authorization.k8s.io/v1\nkind: role\nmetadata: {name: a}\nrules: []\n";
+    for text in [queue, scaler, role] {
         assert_eq!(apply_fixes("a.yaml", text), (text.to_owned(), 0));
     }
 }

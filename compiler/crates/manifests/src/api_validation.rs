@@ -50,10 +50,10 @@ pub(super) fn report_violations(
 }
 
 /// Replaces a key or value with the intended one, unless only the author can decide that.
-fn correction(
+fn correction<'o>(
     ctx: &CheckContext<'_>,
-    object: &Object,
-    found: &Violation,
+    object: &'o Object,
+    found: &'o Violation,
 ) -> Option<(Applicability, Edit)> {
     let meant = found.suggestion.as_deref()?;
     let (last, parent_path) = found.path.split_last()?;
@@ -63,27 +63,23 @@ fn correction(
             Step::Key(key) => node.get(key),
             Step::Item(index) => node.items().get(*index),
         })?;
-    let value = match last {
-        Step::Key(key) => parent.get(key)?,
-        Step::Item(index) => parent.items().get(*index)?,
+    let replace_value = |value: &'o Node| {
+        let edit = text_edit::replace_value(ctx.sources, value, meant)?;
+        Some((value.text().unwrap_or_default(), edit))
     };
     let (written, edit) = match last {
         Step::Key(key) if found.is_key => {
             let edit = text_edit::rename_key(ctx.sources, parent.entry(key)?, meant)?;
             (key.as_str(), edit)
         }
-        _ => {
-            let edit = text_edit::replace_value(ctx.sources, value, meant)?;
-            (value.text().unwrap_or_default(), edit)
-        }
+        Step::Key(key) => replace_value(parent.get(key)?)?,
+        Step::Item(index) => replace_value(parent.items().get(*index)?)?,
     };
     let keys = found.path.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
         Step::Item(_) => None,
     });
-    let group = object.api_version.split_once('/');
-    let group = group.map_or("", |(group, _)| group);
-    let applicability = correction_applicability(group, keys, written, meant)?;
+    let applicability = correction_applicability(object.group(), keys, written, meant)?;
     Some((applicability, edit))
 }
 

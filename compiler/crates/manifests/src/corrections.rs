@@ -2,14 +2,14 @@
 
 use gpuc_syntax::diag::Applicability;
 
-/// Keys whose corrections are never applied, in lower case and without a plural `s`: they and what is below them grant
-/// access, or name images, commands and other objects. `unprivileged` is not a misspelled `privileged`.
+/// Keys whose corrections are never applied, in lower case: they and what is below them grant access, or name images,
+/// commands and other objects. `unprivileged` is not a misspelled `privileged`.
 const SENSITIVE_KEYS: &[&str] = &[
     "allowprivilegeescalation",
     "apparmorprofile",
-    "arg",
+    "args",
     "automountserviceaccounttoken",
-    "capabilitie",
+    "capabilities",
     "capability",
     "command",
     "egress",
@@ -25,7 +25,6 @@ const SENSITIVE_KEYS: &[&str] = &[
     "image",
     "imagepullpolicy",
     "imagepullsecret",
-    "ingres",
     "ingress",
     "lifecycle",
     "loadbalancer",
@@ -85,7 +84,7 @@ pub(crate) fn spelling_applicability(written: &str, meant: &str) -> Applicabilit
 fn is_sensitive_key(key: &str) -> bool {
     let key = singular(key);
     let key = key.as_str();
-    SENSITIVE_KEYS.contains(&key)
+    SENSITIVE_KEYS.iter().any(|it| singular(it) == key)
         || SENSITIVE_PREFIXES.iter().any(|it| key.starts_with(it))
         || REFERENCE_SUFFIXES.iter().any(|it| key.ends_with(it))
 }
@@ -115,6 +114,9 @@ mod tests {
             ("preStart", "postStart", None),
             ("Loadbalancer", "LoadBalancer", None),
             ("images", "image", None),
+            ("egres", "egress", None),
+            ("arguments", "args", None),
+            ("Capabilities", "capabilities", None),
             ("commands", "command", None),
             ("serviceAcountName", "serviceAccountName", None),
             ("runAsUsr", "runAsUser", None),

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 
 use super::custom_resource_not_served;
 use crate::api_versions::{self, KindSuggestion};
-use crate::corrections::spelling_applicability;
+use crate::corrections::correction_applicability;
 use crate::object::Object;
 use crate::{CheckContext, Rule, installed_projects, text_edit};
 
@@ -23,8 +23,8 @@ Kueue, if gpuc installs that chart. Whether the name of a kind of Ray, Kubeflow,
 is close to that of an existing kind.",
         reason: "The API server rejects the object: `no matches for kind \"CronJob\" in version \"batch/v1beta1\"`.
 Kubernetes removes old API versions in later releases; no release that gpuc supports serves them.",
-        remedy: "Follow the help. `gpuc check --fix --unsafe-fixes` changes the version where nothing else in the object has to change. gpuc
-checks the rest of the object against the served version.",
+        remedy: "Follow the help. `gpuc check --fix --unsafe-fixes` changes the version where nothing else in the object has to
+change. gpuc checks the rest of the object against the served version.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -102,9 +102,10 @@ fn report_kind(
         }
     };
     let builder = builder.help(format!("write `{meant}`"));
-    let applicability = spelling_applicability(&object.kind, meant);
-    match text_edit::replace_text(ctx.sources, written, meant) {
-        Some(edit) => builder.fix_as(applicability, vec![edit]).emit(),
+    let applicability = correction_applicability(object.group(), [], &object.kind, meant);
+    let edit = text_edit::replace_text(ctx.sources, written, meant);
+    match applicability.zip(edit) {
+        Some((applicability, edit)) => builder.fix_as(applicability, vec![edit]).emit(),
         None => builder.emit(),
     };
 }

@@ -2,6 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 
+use crate::corrections::spelling_applicability;
 use crate::resources::{advertised_resources, is_gpu_name};
 use crate::{CheckContext, Container, Rule, text_edit};
 
@@ -83,8 +84,12 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                     ),
                 };
                 let builder = builder.help(help);
-                match meant.and_then(|meant| rename_edit(ctx, container, name, meant)) {
-                    Some(edits) => builder.suggest(edits).emit(),
+                let edits = meant.and_then(|meant| {
+                    let edits = rename_edit(ctx, container, name, meant)?;
+                    Some((spelling_applicability(name, meant), edits))
+                });
+                match edits {
+                    Some((applicability, edits)) => builder.fix_as(applicability, edits).emit(),
                     None => builder.emit(),
                 };
             }

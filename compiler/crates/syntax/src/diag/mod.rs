@@ -60,11 +60,11 @@ pub struct Label {
 pub struct Fix {
     /// The replacements. Their spans do not overlap.
     pub edits: Vec<Edit>,
-    /// Whether it may be applied unseen.
+    /// Whether it can be applied without a review.
     pub applicability: Applicability,
 }
 
-/// Whether a fix may be applied without a look at it.
+/// Whether a fix can be applied without a review.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Applicability {
     /// It only corrects the case or the plural of a name, or adds what the pool requires.

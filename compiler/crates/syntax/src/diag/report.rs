@@ -168,10 +168,10 @@ impl DiagnosticBuilder<'_> {
         self
     }
 
-    /// Adds a fix with one replacement.
+    /// Adds an unsafe fix with one replacement.
     pub fn replace(self, span: Span, text: impl Into<String>) -> Self {
         let text = text.into();
-        self.fix(vec![Edit { span, text }])
+        self.suggest(vec![Edit { span, text }])
     }
 
     /// Adds a safe fix with several replacements.

@@ -228,7 +228,7 @@ fn json_has_the_documented_keys() {
                 "file": "a/gpu, cluster.yaml", "line": 3, "column": 5, "endLine": 3, "endColumn": 8,
                 "text": "name",
             }],
-            "applicability": "safe",
+            "applicability": "unsafe",
         })
     );
     assert_eq!(
