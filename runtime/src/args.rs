@@ -68,10 +68,6 @@ pub struct NodeArgs {
     #[arg(long, value_name = "FILE", default_value = "/etc/gpuc/node.json")]
     pub config: PathBuf,
 
-    /// Simulates GPUs instead of using the driver: l4x4, h100x2:mig=3g.40gb,1g.10gb*3
-    #[arg(long, value_name = "MACHINE")]
-    pub fake: Option<String>,
-
     /// Directory of the device nodes
     #[arg(long, value_name = "DIRECTORY", default_value = "/dev")]
     pub dev: PathBuf,
@@ -85,12 +81,24 @@ pub struct NodeArgs {
     pub sys: PathBuf,
 }
 
+/// The arguments that replace the driver.
+#[derive(Args, Debug)]
+pub struct SimulationArgs {
+    /// Simulates GPUs instead of using the driver: l4x4, h100x2:mig=3g.40gb,1g.10gb*3
+    #[arg(long, value_name = "MACHINE")]
+    pub fake: Option<String>,
+}
+
 /// `gpuc-runtime serve`.
 #[derive(Args, Debug)]
 pub struct ServeArgs {
     /// The arguments that describe the node.
     #[command(flatten)]
     pub node: NodeArgs,
+
+    /// A simulated machine.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
 
     /// The kubelet's device plugin directory
     #[arg(
@@ -127,6 +135,10 @@ pub struct InspectArgs {
     /// The arguments that describe the node.
     #[command(flatten)]
     pub node: NodeArgs,
+
+    /// A simulated machine.
+    #[command(flatten)]
+    pub simulation: SimulationArgs,
 
     /// Output format
     #[arg(long, value_enum, default_value_t)]

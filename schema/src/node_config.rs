@@ -67,6 +67,50 @@ pub struct NodeConfig {
     pub startup_taint: Option<String>,
 }
 
+/// The settings that the runtime's containers read once, when they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StartSettings<'c> {
+    /// The location of the driver: the daemon opens it, and its folders are mounted.
+    pub driver: &'c Driver,
+    /// How containers share GPUs, if `mig apply` or `mps` reads it.
+    pub sharing: Option<&'c NodeSharing>,
+}
+
+impl NodeConfig {
+    /// Returns the settings that are read once. A change of them takes effect when the pod restarts; the daemon applies
+    /// every other change while it runs.
+    pub fn start_settings(&self) -> StartSettings<'_> {
+        // Every field is named here, so that a new one needs a decision.
+        let Self {
+            driver,
+            sharing,
+            api_version: _,
+            kind: _,
+            cluster: _,
+            pool: _,
+            expected: _,
+            devices: _,
+            pass_device_nodes: _,
+            resources: _,
+            extras: _,
+            placement: _,
+            health: _,
+            labels: _,
+            metrics: _,
+            startup_taint: _,
+        } = self;
+        let is_read_once = match sharing {
+            NodeSharing::Exclusive | NodeSharing::TimeSlicing { .. } => false,
+            NodeSharing::Mps { .. } => true,
+            NodeSharing::Mig { apply, .. } => *apply,
+        };
+        StartSettings {
+            driver,
+            sharing: is_read_once.then_some(sharing),
+        }
+    }
+}
+
 /// A component that is injected into containers with GPUs.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
@@ -96,16 +140,15 @@ pub enum SharePlacement {
 
 /// The rules by which a GPU becomes unhealthy and healthy again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct HealthPolicy {
     /// Whether GPUs are monitored.
     pub watch: bool,
     /// Critical Xid errors to ignore, in addition to those that are always ignored.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignored_xids: Vec<u64>,
     /// The time without errors after which a recovered GPU is advertised again, in seconds. It doubles with each
-    /// recurrence within a day. If unset, an unhealthy GPU is advertised again only after a restart of the node.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// recurrence within a day. With `null`, an unhealthy GPU is advertised again only after a restart of the node.
     pub quiet_seconds: Option<u32>,
 }
 
@@ -137,7 +180,7 @@ pub enum LabelOutput {
 
 /// The HTTP endpoints `/metrics`, `/healthz` and `/readyz`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct MetricsConfig {
     /// The port.
     pub port: u16,

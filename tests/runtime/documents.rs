@@ -8,7 +8,7 @@ use gpuc_schema::node_config::{
     API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
     MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn configuration_keys_are_documented() {
@@ -47,6 +47,36 @@ fn metrics_are_documented() {
         .filter(|name| !page.contains(&format!("`{name}")))
         .collect();
     assert!(missing.is_empty(), "docs/runtime.md lacks {missing:?}");
+}
+
+/// The patch for clusters without GPUs, applied to the `DaemonSet` of the example.
+#[test]
+fn simulation_patch_fits_the_daemon_set() {
+    let page = runtime_page();
+    let (_, patch) = page.split_once("--type json --patch \\\n  '").unwrap();
+    let (patch, _) = patch.split_once("'\n").unwrap();
+    let patch: Value = serde_json::from_str(patch).unwrap();
+    assert_eq!(patch[0]["op"], "add");
+    let path = patch[0]["path"].as_str().unwrap();
+    let (list, _) = path.split_once("/-").expect("it appends to a list");
+    let pools = crate::manifests::runtime_pools();
+    let mut patched = 0;
+    for pool in pools.iter().filter(|pool| pool.name.ends_with("infer")) {
+        let pod = serde_json::to_value(&pool.pod).unwrap();
+        let mut daemon_set = json!({"spec": {"template": {"spec": pod}}});
+        let args = daemon_set.pointer_mut(list).and_then(Value::as_array_mut);
+        let args = args.expect("the list exists");
+        args.push(patch[0]["value"].clone());
+        let args: Vec<String> = serde_json::from_value(args.clone().into()).unwrap();
+        let command = ["gpuc-runtime".to_owned()].into_iter().chain(args);
+        let cli = <gpuc_runtime::args::Cli as clap::Parser>::try_parse_from(command).unwrap();
+        let gpuc_runtime::args::Command::Serve(args) = cli.command else {
+            panic!("the first container does not run `serve`");
+        };
+        assert_eq!(args.simulation.fake.as_deref(), Some("l4x1"));
+        patched += 1;
+    }
+    assert!(patched > 0);
 }
 
 fn runtime_page() -> String {

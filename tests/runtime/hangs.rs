@@ -198,6 +198,33 @@ async fn gpu_whose_calls_hang_is_unhealthy() {
     }
 }
 
+/// After the first GPU that hangs, the others are queried at the same time, each on a thread of its own.
+#[tokio::test]
+async fn gpus_that_hang_together_are_noticed_together() {
+    let mut node = Node::start_with(3600, Duration::from_secs(1), |_| {});
+    node.wait_for_state("eight GPUs", |state| state.inventory.gpus.len() == 8)
+        .await;
+    for gpu in 0..8 {
+        node.control.hang("condition", Some(gpu));
+    }
+    node.wait_for_status("overdue call", |status| !status.overdue_calls.is_empty())
+        .await;
+    let waiting = async {
+        // One thread for each GPU.
+        while node.jobs.get() < 8 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(timeout(TEST_TIMEOUT, waiting).await.is_ok());
+    let overdue = node.status.borrow().overdue_calls.len();
+    assert!(
+        overdue < 7,
+        "{overdue} GPUs were noticed one after the other"
+    );
+    node.wait_for_state("unhealthy GPUs", |state| state.unhealthy.len() == 8)
+        .await;
+}
+
 /// The links between GPUs take most of the calls of a discovery, and only preferred allocations need them.
 #[tokio::test]
 async fn gpus_are_advertised_before_their_links_are_read() {
@@ -237,11 +264,11 @@ async fn driver_that_hangs_is_not_ready_and_recovers() {
 }
 
 impl Node {
-    /// Waits until no GPU is unhealthy because the driver is unloaded.
+    /// Waits until no GPU is unhealthy because the driver cannot be used.
     async fn assert_advertised_again(&mut self) {
         self.wait_for_state("loaded driver", |state| {
             let mut reasons = state.unhealthy.values();
-            !reasons.any(|reason| reason.contains("the driver is unloaded"))
+            !reasons.any(|reason| reason.contains("the driver cannot be used"))
         })
         .await;
     }

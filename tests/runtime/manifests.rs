@@ -150,14 +150,16 @@ impl<'p> Container<'p> {
 
     pub(crate) fn node(&self) -> &NodeArgs {
         let node = match &self.cli.command {
-            Command::Serve(args) => &args.node,
+            Command::Serve(args) => {
+                assert!(args.simulation.fake.is_none(), "{self}: --fake is set");
+                &args.node
+            }
             Command::Inspect(args) => &args.node,
             Command::Mig {
                 command: MigCommand::Apply(args),
             } => &args.node,
             Command::Mps(args) => args,
         };
-        assert!(node.fake.is_none(), "{self}: --fake is set");
         // The container runtime mounts these folders into every container.
         assert_eq!(
             (&*node.proc, &*node.sys),

@@ -122,6 +122,19 @@ fn pending_reset_has_help() {
     assert_eq!(driver.calls("nvmlDeviceCreateGpuInstanceWithPlacement"), 0);
 }
 
+/// The GPU keeps its mode: enabling it would reset the GPU for nothing.
+#[test]
+fn unknown_profile_changes_nothing() {
+    let driver = FakeDriver::new(H100);
+    let layouts = layouts_with_exceptions(HALVES, &[(2, &[("3g.20gb", 0, 4)])]);
+    let output = apply(&driver, &layouts);
+    assert_eq!(output.code, Some(3), "{}", output.log);
+    let message = "GPU 2 is not changed: it has no MIG profile `3g.20gb`: use one of 1g.10gb";
+    assert!(output.log.contains(message), "{}", output.log);
+    assert_eq!(driver.changed("gpu.2.mig"), None);
+    assert_eq!(mig_devices(&driver, 3), sorted(HALVES));
+}
+
 #[test]
 fn lost_gpu_is_skipped() {
     let mut driver = FakeDriver::new(H100);

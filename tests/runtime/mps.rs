@@ -1,5 +1,6 @@
 //! `gpuc-runtime mps`, the program with a fake driver and a fake of NVIDIA's control daemon.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 use gpuc_schema::node_config::NodeSharing;
 use serde_json::json;
 
-use crate::command::Node;
+use crate::command::{CommandOutput, Node};
 use crate::fake_driver::FakeDriver;
 
 /// A fake control daemon: `-f` runs until it receives `quit`; without arguments it forwards one command. It logs its
@@ -64,7 +65,11 @@ impl MpsNode {
     }
 
     fn is_ready(&self) -> bool {
-        gpuc_runtime::mps::is_ready(&self.root, "nvidia.com/gpu")
+        self.served_gpus().is_some()
+    }
+
+    fn served_gpus(&self) -> Option<BTreeSet<String>> {
+        gpuc_runtime::mps::served_gpus(&self.root, "nvidia.com/gpu")
     }
 
     fn logged_commands(&self) -> Vec<String> {
@@ -184,6 +189,51 @@ fn lost_gpu_is_skipped() {
         "{commands:?}"
     );
     assert!(!commands[0].contains("GPU-00000000-"), "{commands:?}");
+    assert_eq!(shared.served_gpus().unwrap().len(), 1);
+}
+
+/// The others are shared, and none stays in exclusive-process mode after the end.
+#[test]
+fn gpu_without_exclusive_mode_is_skipped() {
+    let mut driver = driver();
+    driver.set("gpu.1.error.nvmlDeviceSetComputeMode", "999");
+    let shared = MpsNode::new(&driver, 2, true);
+    install_program(&shared.node.folder().join("bin"));
+    let mut running = shared.start(&shared.node.folder().join("bin"));
+    wait_until(|| shared.is_ready());
+    let served = shared.served_gpus().unwrap();
+    assert!(
+        served.iter().all(|uuid| uuid.starts_with("GPU-00000000-")),
+        "{served:?}"
+    );
+    assert_eq!(running.terminate(), Some(0));
+    assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("0"));
+}
+
+#[test]
+fn failure_leaves_no_gpu_in_exclusive_mode() {
+    let mut driver = driver();
+    driver.set("error.nvmlDeviceSetComputeMode", "999");
+    let shared = MpsNode::new(&driver, 2, true);
+    let output = shared.node.run(&["mps"]);
+    assert_eq!(output.code, Some(1), "{}", output.log);
+    let message = "none of the GPUs can be shared with MPS";
+    assert!(output.log.contains(message), "{}", output.log);
+    driver.unset("error.nvmlDeviceSetComputeMode");
+
+    // The control daemon's program is missing.
+    let mut command = shared.node.command(&["mps"]);
+    let output: CommandOutput = command.env("PATH", "").output().unwrap().into();
+    assert_eq!(output.code, Some(1), "{}", output.log);
+    assert!(
+        output.log.contains("nvidia-cuda-mps-control"),
+        "{}",
+        output.log
+    );
+    for gpu in ["gpu.0", "gpu.1"] {
+        let mode = driver.changed(&format!("{gpu}.compute_mode"));
+        assert_eq!(mode.as_deref(), Some("0"), "{gpu}");
+    }
 }
 
 #[test]
@@ -206,8 +256,9 @@ fn simulated_gpus_are_rejected() {
     let driver = driver();
     let shared = MpsNode::new(&driver, 2, true);
     let output = shared.node.run(&["mps", "--fake", "l4x2"]);
-    assert_eq!(output.code, Some(1), "{}", output.log);
-    assert!(output.log.contains("remove --fake"), "{}", output.log);
+    assert_eq!(output.code, Some(2), "{}", output.log);
+    let message = "unexpected argument '--fake'";
+    assert!(output.log.contains(message), "{}", output.log);
     assert_eq!(driver.all_calls(), 0);
 }
 

@@ -47,6 +47,31 @@ pub enum AllocationError {
     },
 }
 
+impl AllocationError {
+    /// The values of [`AllocationError::reason`].
+    pub const REASONS: [&str; 6] = [
+        "empty",
+        "unknown",
+        "repeated",
+        "unhealthy",
+        "more_than_one",
+        "no_capability",
+    ];
+
+    /// Returns the value of the label `reason` of metrics.
+    pub fn reason(&self) -> &'static str {
+        let index = match self {
+            Self::Empty { .. } => 0,
+            Self::Unknown { .. } => 1,
+            Self::Duplicate { .. } => 2,
+            Self::Unhealthy { .. } => 3,
+            Self::TooMany { .. } => 4,
+            Self::MissingCapability { .. } => 5,
+        };
+        Self::REASONS[index]
+    }
+}
+
 impl fmt::Display for AllocationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -2,34 +2,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
+use std::sync::Arc;
 
 use anyhow::Result;
 use gpuc_runtime::args::{InspectArgs, InspectFormat};
 use gpuc_runtime::config::NodeConfig;
 use gpuc_runtime::device::{self, AdvertisedResource, Gpu, Inventory};
 use gpuc_runtime::health::{Health, HealthEvent, Policy};
-use gpuc_runtime::host::HostFiles;
+use gpuc_runtime::host::{HostFiles, Roots};
 use gpuc_runtime::labels::node_labels;
-use gpuc_runtime::nvml::{Nvml, Real};
+use gpuc_runtime::nvml::{Condition, Nvml, NvmlError};
+use gpuc_runtime::run::CALL_TIMEOUT;
 use gpuc_runtime::state::State;
 use serde_json::{Value, json};
 
-use super::{CommandOutcome, SimulatedNode, host_roots, load_config};
+use super::{CommandOutcome, SimulatedNode, deadline, host_roots, load_config, open_driver};
 
 /// Prints the node's GPUs and resources. Returns [`CommandOutcome::Incomplete`] after printing if the node differs from
 /// its configuration or a device is unhealthy.
 pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
     let config = load_config(&args.node)?;
     let mut roots = host_roots(&args.node, &config);
-    let simulated = SimulatedNode::new(&args.node, "", &mut roots)?;
-    let driver: Box<dyn Nvml> = match &simulated {
-        Some(node) => Box::new(node.fake.clone()),
-        None => Box::new(Real::open(&roots.driver)?),
+    let simulated = SimulatedNode::new(&args.simulation, "", &std::env::temp_dir(), &mut roots)?;
+    let driver: Arc<dyn Nvml> = match &simulated {
+        Some(node) => Arc::new(node.fake.clone()),
+        None => open_driver(&roots)?,
     };
-    let inventory = device::discover(&*driver, &roots, None)?;
+    let NodeState {
+        inventory,
+        conditions,
+    } = read_node(&driver, &roots)?;
     let files = HostFiles::read(&roots, &config.driver.host_root, &inventory);
     let mut differences = device::differences(&inventory, &config);
-    let unhealthy = unhealthy_devices(&*driver, &inventory, &config);
+    let unhealthy = unhealthy_devices(&conditions, &inventory, &config);
     let state = State {
         advertised_resources: device::advertised_resources(&inventory, &config.sharing),
         inventory: inventory.into(),
@@ -40,7 +45,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<CommandOutcome> {
     differences.extend(resource_differences(&state));
     let text = match args.format {
         InspectFormat::Json => {
-            serde_json::to_string_pretty(&to_json(&*driver, &state, &differences))? + "\n"
+            serde_json::to_string_pretty(&to_json(&conditions, &state, &differences))? + "\n"
         }
         InspectFormat::Table => format_table(&state, &differences),
     };
@@ -80,9 +85,32 @@ fn resource_differences(state: &State) -> Vec<String> {
         .collect()
 }
 
+/// What the driver reports about a node.
+struct NodeState {
+    inventory: Inventory,
+    conditions: Conditions,
+}
+
+/// The conditions of the GPUs, by index.
+type Conditions = BTreeMap<u32, Result<Condition, NvmlError>>;
+
+/// Queries the driver. A GPU that does not answer in time is like one that returns an error.
+fn read_node(driver: &Arc<dyn Nvml>, roots: &Roots) -> Result<NodeState> {
+    let roots = roots.clone();
+    deadline::query(driver, CALL_TIMEOUT, move |driver| {
+        let inventory = device::discover(driver, &roots, None)?;
+        let indexes = inventory.gpus.iter().map(Gpu::index);
+        let conditions = indexes.map(|index| (index, driver.condition(index)));
+        Ok(NodeState {
+            conditions: conditions.collect(),
+            inventory,
+        })
+    })
+}
+
 /// Returns the devices that a newly started daemon would report as unhealthy.
 fn unhealthy_devices(
-    driver: &dyn Nvml,
+    conditions: &Conditions,
     inventory: &Inventory,
     config: &NodeConfig,
 ) -> BTreeMap<String, String> {
@@ -95,17 +123,24 @@ fn unhealthy_devices(
     let mut health = Health::new(policy);
     health.apply(inventory, &HealthEvent::Scanned, 0);
     for gpu in health.take_due_queries(0) {
-        health.handle_response(inventory, gpu, driver.condition(gpu), 0);
+        let Some(condition) = conditions.get(&gpu) else {
+            continue;
+        };
+        health.handle_response(inventory, gpu, condition.clone(), 0);
     }
-    health.unhealthy()
+    let mut unhealthy = health.unhealthy();
+    for (uuid, reason) in device::unusable_gpus(inventory, &config.sharing) {
+        unhealthy.entry(uuid).or_insert(reason);
+    }
+    unhealthy
 }
 
-fn to_json(driver: &dyn Nvml, state: &State, differences: &[String]) -> Value {
+fn to_json(conditions: &Conditions, state: &State, differences: &[String]) -> Value {
     let gpu = |gpu: &Gpu| match gpu {
         Gpu::Responding { info, numa } => json!({
             "gpu": info,
             "numa": numa,
-            "condition": driver.condition(info.index).ok(),
+            "condition": conditions.get(&info.index).and_then(|it| it.as_ref().ok()),
         }),
         Gpu::Unresponsive { index, error, .. } => {
             json!({"index": index, "error": error.to_string()})

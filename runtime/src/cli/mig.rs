@@ -1,5 +1,8 @@
 //! `gpuc-runtime mig apply`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use anyhow::Result;
 use gpuc_runtime::args::MigApplyArgs;
 use gpuc_runtime::mig::{Outcome, apply as apply_to};
@@ -7,10 +10,13 @@ use gpuc_runtime::nvml::NvmlErrorKind;
 use gpuc_schema::node_config::NodeSharing;
 use tracing::{error, info, warn};
 
-use super::{CommandOutcome, host_roots, load_config, open_for_mig};
+use super::{CommandOutcome, deadline, host_roots, load_config, open_driver};
 
-/// Creates the configured MIG devices on every GPU. Skips lost GPUs, which the daemon lists as unhealthy, so that the
-/// other GPUs are still configured.
+/// Time limit for the changes of one GPU. Enabling MIG mode resets the GPU, which takes a few seconds.
+const GPU_TIMEOUT: Duration = Duration::from_mins(1);
+
+/// Creates the configured MIG devices on every GPU. Skips GPUs that are lost or do not answer, which the daemon lists
+/// as unhealthy, so that the other GPUs are still configured.
 pub(crate) fn apply(args: &MigApplyArgs) -> Result<CommandOutcome> {
     let config = load_config(&args.node)?;
     let NodeSharing::Mig { apply, gpus, .. } = &config.sharing else {
@@ -24,11 +30,21 @@ pub(crate) fn apply(args: &MigApplyArgs) -> Result<CommandOutcome> {
         );
         return Ok(CommandOutcome::Success);
     }
-    let driver = open_for_mig(&args.node, &host_roots(&args.node, &config))?;
+    let driver = open_driver(&host_roots(&args.node, &config))?;
     let mut end = CommandOutcome::Success;
     for gpu in gpus {
         let index = gpu.index;
-        match apply_to(&driver, index, &gpu.slices, args.dry_run) {
+        let (gpu_driver, slices, dry_run) = (Arc::clone(&driver), gpu.slices.clone(), args.dry_run);
+        let apply_to_gpu = move || apply_to(&*gpu_driver, index, &slices, dry_run);
+        let outcome = match deadline::run_within(GPU_TIMEOUT, &format!("GPU {index}"), apply_to_gpu)
+        {
+            Ok(outcome) => outcome,
+            Err(error) => {
+                warn!("GPU {index} is skipped: {error}");
+                continue;
+            }
+        };
+        match outcome {
             Outcome::Unchanged => info!("GPU {index} already has the configured MIG devices"),
             Outcome::Changed(steps) if args.dry_run => {
                 for step in steps {

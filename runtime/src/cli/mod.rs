@@ -1,5 +1,6 @@
 //! The commands and their exit codes.
 
+mod deadline;
 mod inspect;
 mod mig;
 mod mps;
@@ -7,16 +8,18 @@ mod serve;
 
 use std::fs;
 use std::io::{ErrorKind, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs};
+use gpuc_runtime::args::{Cli, Command, LogFormat, MigCommand, NodeArgs, SimulationArgs};
 use gpuc_runtime::config::{self, NodeConfig};
 use gpuc_runtime::host::Roots;
 use gpuc_runtime::nvml::Real;
 use gpuc_runtime::nvml::fake::Fake;
+use gpuc_runtime::run::CALL_TIMEOUT;
 use tracing_subscriber::fmt;
 use tracing_subscriber::prelude::*;
 
@@ -110,20 +113,27 @@ fn host_roots(args: &NodeArgs, config: &NodeConfig) -> Roots {
     }
 }
 
-/// A simulated machine and its files, in a temporary directory that is deleted on drop.
+/// A simulated machine and its files, in a directory that is deleted on drop.
 struct SimulatedNode {
     fake: Fake,
     folder: PathBuf,
 }
 
 impl SimulatedNode {
-    /// Creates the machine given with `--fake`, if any, and points `roots` to its files.
-    fn new(args: &NodeArgs, node: &str, roots: &mut Roots) -> Result<Option<Self>> {
+    /// Creates the machine given with `--fake`, if any, writes its files below `parent`, and points `roots` to them.
+    fn new(
+        args: &SimulationArgs,
+        node: &str,
+        parent: &Path,
+        roots: &mut Roots,
+    ) -> Result<Option<Self>> {
         let Some(words) = &args.fake else {
             return Ok(None);
         };
         let fake = Fake::from_description_with_name(words, node)?;
-        let folder = std::env::temp_dir().join(format!("gpuc-runtime-{}", std::process::id()));
+        let folder = parent.join(format!("gpuc-runtime-{}", std::process::id()));
+        // In a container, a killed process had the same number.
+        let _ = fs::remove_dir_all(&folder);
         let simulated = Self { fake, folder };
         let written = fs::create_dir_all(&simulated.folder)
             .and_then(|()| simulated.fake.write_roots(&simulated.folder))
@@ -140,12 +150,11 @@ impl Drop for SimulatedNode {
     }
 }
 
-/// Opens the driver to change MIG devices, which simulated GPUs do not support.
-fn open_for_mig(args: &NodeArgs, roots: &Roots) -> Result<Real> {
-    if args.fake.is_some() {
-        bail!("simulated GPUs cannot be partitioned: remove --fake");
-    }
-    Ok(Real::open(&roots.driver)?)
+/// Opens the driver.
+fn open_driver(roots: &Roots) -> Result<Arc<Real>> {
+    let folder = roots.driver.clone();
+    let opened = deadline::run_within(CALL_TIMEOUT, "driver", move || Real::open(&folder))?;
+    Ok(Arc::new(opened?))
 }
 
 #[cfg(test)]

@@ -3,19 +3,26 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use gpuc_runtime::args::NodeArgs;
-use gpuc_runtime::device::{self, Gpu};
+use gpuc_runtime::device::{self, Gpu, Inventory};
+use gpuc_runtime::host::Roots;
 use gpuc_runtime::mps::{
     ControlDaemon, Folders, SharedGpu, limit_commands, run as run_daemon, shared_memory,
 };
-use gpuc_runtime::nvml::{MpsControl, Real};
+use gpuc_runtime::nvml::{MpsControl, Nvml, Real};
+use gpuc_runtime::run::CALL_TIMEOUT;
 use gpuc_schema::node_config::NodeSharing;
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::{info, warn};
 
-use super::{CommandOutcome, host_roots, load_config};
+use super::{CommandOutcome, deadline, host_roots, load_config, open_driver};
+
+/// Time limit of a change of the compute mode. The grace period of the pod is 10 s, for all GPUs together.
+const MODE_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// The program of the control daemon.
 const PROGRAM: &str = "nvidia-cuda-mps-control";
@@ -32,9 +39,6 @@ const LIBRARY_FOLDERS: &[&str] = &[
 /// Runs the control daemon until a termination signal. Every GPU is in exclusive-process mode meanwhile: only the MPS
 /// server can open it, so that no client bypasses its limits.
 pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
-    if args.fake.is_some() {
-        bail!("simulated GPUs cannot be shared with MPS: remove --fake");
-    }
     let config = load_config(args)?;
     let NodeSharing::Mps {
         replicas,
@@ -46,50 +50,40 @@ pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
         bail!("pool {} does not share its GPUs with MPS", config.pool);
     };
     let roots = host_roots(args, &config);
-    let driver = Real::open(&roots.driver)?;
-    let inventory = device::discover(&driver, &roots, None)?;
+    let driver = open_driver(&roots)?;
+    let inventory = discover(&driver, &roots)?;
     let advertised = device::advertised_resources(&inventory, &config.sharing);
     let Some(resource) = advertised.first() else {
         bail!("no GPU found to share with MPS");
     };
-    let responding = inventory.gpus.iter().filter_map(|gpu| match gpu {
-        Gpu::Responding { info, .. } => Some(info),
-        Gpu::Unresponsive { index, error, .. } => {
-            warn!("GPU {index} is not responding and is skipped: {error}");
-            None
+    let mut gpus = shared_gpus(&inventory);
+    // Rejects invalid limits before the first change.
+    limits(&gpus, *replicas, *refuse_more_than_one)?;
+    let mut exclusive = ExclusiveGpus {
+        driver,
+        indexes: Vec::new(),
+    };
+    gpus.retain(|(index, _)| match exclusive.add(*index) {
+        Ok(()) => true,
+        Err(error) => {
+            warn!("GPU {index} is skipped: cannot set exclusive-process mode: {error:#}");
+            false
         }
     });
-    let shared_gpus: Vec<(u32, SharedGpu)> = responding
-        .map(|info| {
-            let shared_gpu = SharedGpu {
-                uuid: info.uuid.clone(),
-                memory_bytes: info.memory_bytes,
-                compute_capability: info.compute_capability,
-            };
-            (info.index, shared_gpu)
-        })
-        .collect();
-    let gpus: Vec<SharedGpu> = shared_gpus
-        .iter()
-        .map(|(_, shared_gpu)| shared_gpu.clone())
-        .collect();
+    if gpus.is_empty() {
+        bail!("none of the GPUs can be shared with MPS");
+    }
     let program = find_program(&roots.driver);
     let control = ControlDaemon {
         libraries: find_library_folder(&roots.driver, &program),
         program,
-        gpus: gpus
-            .iter()
-            .map(|shared_gpu| shared_gpu.uuid.clone())
-            .collect(),
-        limits: limit_commands(&gpus, *replicas, *refuse_more_than_one)?,
+        gpus: gpus.iter().map(|(_, gpu)| gpu.uuid.clone()).collect(),
+        limits: limits(&gpus, *replicas, *refuse_more_than_one)?,
         folders: Folders::for_resource(Path::new(root), &resource.resource),
     };
     let shared = shared_memory(Path::new(root));
     create_world_writable(&shared).with_context(|| shared.display().to_string())?;
-    for (index, _) in &shared_gpus {
-        driver.set_exclusive_process(*index, true)?;
-    }
-    info!(gpus = shared_gpus.len(), replicas, "sharing GPUs with MPS");
+    info!(gpus = gpus.len(), replicas, "sharing GPUs with MPS");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
@@ -105,14 +99,84 @@ pub(crate) fn run(args: &NodeArgs) -> Result<CommandOutcome> {
         };
         run_daemon(&control, shutdown).await
     });
-    for (index, _) in &shared_gpus {
-        if let Err(error) = driver.set_exclusive_process(*index, false) {
-            warn!(
-                "cannot reset the compute mode of GPU {index}, it stays in exclusive-process mode: {error}"
-            );
+    drop(exclusive);
+    ended.map(|()| CommandOutcome::Success)
+}
+
+/// Returns the GPUs that respond, by index. The daemon lists the others as unhealthy.
+fn shared_gpus(inventory: &Inventory) -> Vec<(u32, SharedGpu)> {
+    let responding = inventory.gpus.iter().filter_map(|gpu| match gpu {
+        Gpu::Responding { info, .. } => Some(info),
+        Gpu::Unresponsive { index, error, .. } => {
+            warn!("GPU {index} is not responding and is skipped: {error}");
+            None
+        }
+    });
+    let to_shared = responding.map(|info| {
+        let shared_gpu = SharedGpu {
+            uuid: info.uuid.clone(),
+            memory_bytes: info.memory_bytes,
+            compute_capability: info.compute_capability,
+        };
+        (info.index, shared_gpu)
+    });
+    to_shared.collect()
+}
+
+/// Returns the commands that set the limits of the clients.
+fn limits(
+    gpus: &[(u32, SharedGpu)],
+    replicas: u32,
+    refuse_more_than_one: bool,
+) -> Result<Vec<String>> {
+    let gpus: Vec<_> = gpus.iter().map(|(_, gpu)| gpu.clone()).collect();
+    Ok(limit_commands(&gpus, replicas, refuse_more_than_one)?)
+}
+
+/// GPUs in exclusive-process mode, which ends on drop.
+struct ExclusiveGpus {
+    driver: Arc<Real>,
+    indexes: Vec<u32>,
+}
+
+impl ExclusiveGpus {
+    /// Switches the mode on.
+    fn add(&mut self, index: u32) -> Result<()> {
+        // Also after a call that has not answered, which may still take effect.
+        self.indexes.push(index);
+        self.set_mode(index, true)
+    }
+
+    fn set_mode(&self, index: u32, on: bool) -> Result<()> {
+        let driver = Arc::clone(&self.driver);
+        let set = move || driver.set_exclusive_process(index, on);
+        Ok(deadline::run_within(
+            MODE_TIMEOUT,
+            &format!("GPU {index}"),
+            set,
+        )??)
+    }
+}
+
+impl Drop for ExclusiveGpus {
+    fn drop(&mut self) {
+        for index in &self.indexes {
+            if let Err(error) = self.set_mode(*index, false) {
+                warn!(
+                    "cannot reset the compute mode of GPU {index}, it may stay in exclusive-process mode: {error:#}"
+                );
+            }
         }
     }
-    ended.map(|()| CommandOutcome::Success)
+}
+
+/// Discovers the GPUs.
+fn discover(driver: &Arc<Real>, roots: &Roots) -> Result<Inventory> {
+    let driver: Arc<dyn Nvml> = driver.clone();
+    let roots = roots.clone();
+    deadline::query(&driver, CALL_TIMEOUT, move |driver| {
+        device::discover(driver, &roots, None)
+    })
 }
 
 /// Finds the program. NVIDIA's container runtime puts it on the `PATH`; otherwise it is below the driver root.

@@ -27,7 +27,9 @@ pub(crate) fn run(args: &ServeArgs) -> Result<CommandOutcome> {
     let mut simulated = None;
     let machine = |config: &NodeConfig| {
         let mut roots = host_roots(&args.node, config);
-        simulated = SimulatedNode::new(&args.node, &args.node_name, &mut roots)?;
+        // The only writable directory of the container.
+        let parent = args.state.clone().unwrap_or_else(std::env::temp_dir);
+        simulated = SimulatedNode::new(&args.simulation, &args.node_name, &parent, &mut roots)?;
         let fake = simulated.as_ref().map(|node| node.fake.clone());
         Ok(Machine { roots, fake })
     };

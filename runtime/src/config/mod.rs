@@ -1,6 +1,7 @@
 //! Loads the node configuration that the compiler wrote.
 
 mod validate;
+mod variants;
 mod watch;
 
 use std::path::Path;
@@ -43,6 +44,16 @@ pub struct LoadedConfig {
     pub unknown_keys: Vec<String>,
 }
 
+impl ConfigError {
+    /// The kind of the error of reading the file.
+    fn io_kind(&self) -> io::ErrorKind {
+        match self {
+            Self::Unreadable(error) => error.kind(),
+            _ => io::ErrorKind::InvalidData,
+        }
+    }
+}
+
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -81,8 +92,19 @@ pub fn load(path: &Path) -> Result<NodeConfig, ConfigError> {
 }
 
 /// Reads the text of a configuration file.
-pub fn read(path: &Path) -> Result<String, ConfigError> {
+fn read(path: &Path) -> Result<String, ConfigError> {
     fs::read_to_string(path).map_err(ConfigError::Unreadable)
+}
+
+/// Reads the text of a regular configuration file. A pipe would block the daemon.
+pub fn read_regular(path: &Path) -> Result<String, ConfigError> {
+    let metadata = fs::metadata(path).map_err(ConfigError::Unreadable)?;
+    if metadata.is_file() {
+        read(path)
+    } else {
+        let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
+        Err(ConfigError::Unreadable(error))
+    }
 }
 
 /// Returns the beginning of the SHA-256 of a configuration, regardless of its formatting.
@@ -125,12 +147,9 @@ pub fn parse_known(text: &str) -> Result<LoadedConfig, ConfigError> {
     {
         return Err(ConfigError::UnknownVersion(format!("{api_version} {kind}")));
     }
-    let mut reader = serde_json::Deserializer::from_str(text);
     let mut unknown_keys = Vec::new();
-    let config: NodeConfig =
-        serde_ignored::deserialize(&mut reader, |path| unknown_keys.push(key_path(&path)))
-            .map_err(ConfigError::Malformed)?;
-    reader.end().map_err(ConfigError::Malformed)?;
+    let config = deserialize(text, &mut unknown_keys).map_err(ConfigError::Malformed)?;
+    unknown_keys.sort_unstable();
     match validate::validate(&config) {
         Some(problem) => Err(ConfigError::Invalid(problem)),
         None => Ok(LoadedConfig {
@@ -138,6 +157,23 @@ pub fn parse_known(text: &str) -> Result<LoadedConfig, ConfigError> {
             unknown_keys,
         }),
     }
+}
+
+/// Deserializes a configuration, and adds the paths of its unknown keys.
+fn deserialize(text: &str, unknown_keys: &mut Vec<String>) -> serde_json::Result<NodeConfig> {
+    let variants = variants::Variants::read(text);
+    let mut add = |path: KeyPath<'_>| unknown_keys.push(variants.with_variant(&key_path(&path)));
+    let config = if let Some(known) = variants.without_other_keys() {
+        serde_ignored::deserialize(known, &mut add)?
+    } else {
+        // From the text, so that errors have a line and a column.
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let config = serde_ignored::deserialize(&mut reader, &mut add)?;
+        reader.end()?;
+        config
+    };
+    unknown_keys.extend(variants.other_keys());
+    Ok(config)
 }
 
 /// Returns the path of a key: `sharing.gpus[0].newKey`. Names of variants are not part of it.
@@ -229,11 +265,12 @@ mod tests {
             loaded.config,
             parse(CONFIG).expect("the configuration is valid")
         );
-        let keys = ["colour", "expected.vendor", "sharing.fair"];
+        let keys = ["colour", "expected.vendor", "sharing.timeSlicing.fair"];
         assert_eq!(loaded.unknown_keys, keys);
         let error = parse(&text).expect_err("strict").to_string();
         assert!(
-            error.contains("does not know: `colour`, `expected.vendor`, `sharing.fair`"),
+            error
+                .contains("does not know: `colour`, `expected.vendor`, `sharing.timeSlicing.fair`"),
             "{error}"
         );
         let many: Vec<_> = (0..1_000).map(|number| number.to_string()).collect();
@@ -242,7 +279,40 @@ mod tests {
         let mig = r#"{"mig": {"strategy": "mixed", "apply": false, "gpus": [{"index": 0, "slices": [], "x": 1}]}}"#;
         let text = CONFIG.replace(r#"{"timeSlicing": {"replicas": 4, "rename": false}}"#, mig);
         let loaded = parse_known(&text).expect("the known keys are valid");
-        assert_eq!(loaded.unknown_keys, ["sharing.gpus[0].x"]);
+        assert_eq!(loaded.unknown_keys, ["sharing.mig.gpus[0].x"]);
+
+        let beside = r#"{"fair": [1], "timeSlicing": {"replicas": 4, "rename": false, "x": 1}}"#;
+        let text = CONFIG.replace(
+            r#"{"timeSlicing": {"replicas": 4, "rename": false}}"#,
+            beside,
+        );
+        let loaded = parse_known(&text).expect("the known keys are valid");
+        assert_eq!(
+            loaded.config,
+            parse(CONFIG).expect("the configuration is valid")
+        );
+        let keys = ["sharing.fair", "sharing.timeSlicing.x"];
+        assert_eq!(loaded.unknown_keys, keys);
+    }
+
+    #[test]
+    fn quiet_time_has_a_default() {
+        let quiet = |health: &str| {
+            let text = CONFIG.replace("\"pool\"", &format!("\"health\": {health}, \"pool\""));
+            let config = parse(&text).expect("the configuration is valid");
+            (config.health.watch, config.health.quiet_seconds)
+        };
+        assert_eq!(quiet("{}"), (true, Some(60)));
+        assert_eq!(quiet(r#"{"watch": false}"#), (false, Some(60)));
+        assert_eq!(quiet(r#"{"quietSeconds": null}"#), (true, None));
+        let written = serde_json::to_string(&HealthPolicy {
+            quiet_seconds: None,
+            ..HealthPolicy::default()
+        });
+        assert_eq!(quiet(&written.expect("JSON")), (true, None));
+        let text = CONFIG.replace("\"pool\"", "\"metrics\": {\"gpus\": false}, \"pool\"");
+        let metrics = parse(&text).expect("the configuration is valid").metrics;
+        assert_eq!((metrics.port, metrics.gpus), (9400, false));
     }
 
     #[test]
@@ -254,6 +324,7 @@ mod tests {
             ("\"count\": 1", "\"count\": \"1\""),
             ("\"pool\"", "\"extras\": [\"warp\"], \"pool\""),
             ("\"replicas\": 4,", ""),
+            ("{\"timeSlicing\"", "{\"mps\": {}, \"timeSlicing\""),
         ] {
             let text = CONFIG.replace(one, other);
             assert!(

@@ -8,7 +8,7 @@ use inotify::{Inotify, WatchMask};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_stream::StreamExt;
 
-use super::{ConfigError, LoadedConfig, parse_known, read};
+use super::{ConfigError, LoadedConfig, parse_known, read_regular};
 
 /// How long the directory must be quiet before the file is read: the kubelet replaces a ConfigMap in several steps.
 const SETTLE_TIME: Duration = Duration::from_millis(50);
@@ -17,16 +17,21 @@ const SETTLE_TIME: Duration = Duration::from_millis(50);
 const RETRY_DELAY: Duration = Duration::from_secs(5);
 
 /// Sends each new content of the file, starting from `known`. Only the content counts: a symbolic link to another file
-/// with the same text is not a change, and a different text behind the same link is. If the file is deleted, the last
-/// configuration remains active. A file that exists and cannot be read is reported once.
+/// with the same text is not a change, and a different text behind the same link is. A file that cannot be read, also
+/// because it was deleted, is reported once.
 pub async fn watch(
     path: PathBuf,
-    known: String,
+    known: Result<String, ConfigError>,
     changes: UnboundedSender<Result<LoadedConfig, ConfigError>>,
 ) {
-    let mut known = Ok(known);
+    let mut known = known.map_err(|error| error.io_kind());
     loop {
         let Some(mut events) = subscribe(&path) else {
+            if let Some(change) = poll_change(&path, &mut known)
+                && changes.send(change).is_err()
+            {
+                return;
+            }
             tokio::time::sleep(RETRY_DELAY).await;
             continue;
         };
@@ -63,10 +68,7 @@ fn poll_change(
     path: &Path,
     known: &mut Result<String, io::ErrorKind>,
 ) -> Option<Result<LoadedConfig, ConfigError>> {
-    let found = match read(path) {
-        Err(ConfigError::Unreadable(error)) if error.kind() == io::ErrorKind::NotFound => {
-            return None;
-        }
+    let found = match read_regular(path) {
         Err(ConfigError::Unreadable(error)) => Err(error),
         Err(error) => return Some(Err(error)),
         Ok(text) => Ok(text),
@@ -138,7 +140,7 @@ mod tests {
         publish_config_map(folder.path(), "..1", CONFIG);
         symlink("..data/node.json", &path).unwrap();
         let (sender, mut changes) = unbounded_channel();
-        let watching = tokio::spawn(watch(path, CONFIG.to_owned(), sender));
+        let watching = tokio::spawn(watch(path, Ok(CONFIG.to_owned()), sender));
 
         publish_config_map(folder.path(), "..2", CONFIG);
         tokio::time::sleep(SETTLE_TIME * 4).await;
@@ -174,16 +176,23 @@ mod tests {
         let path = folder.path().join("node.json");
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
-        let watching = tokio::spawn(watch(path.clone(), CONFIG.to_owned(), sender));
+        let watching = tokio::spawn(watch(path.clone(), Ok(CONFIG.to_owned()), sender));
         tokio::time::sleep(SETTLE_TIME).await;
 
         fs::write(&path, b"\xff\xfe").unwrap();
         let error = next_change(&mut changes).await.unwrap_err();
         assert!(matches!(error, ConfigError::Unreadable(_)), "{error}");
         fs::write(folder.path().join("other"), "").unwrap();
-        fs::remove_file(&path).unwrap();
         tokio::time::sleep(SETTLE_TIME * 4).await;
         assert!(changes.try_recv().is_err(), "the error is reported once");
+        fs::remove_file(&path).unwrap();
+        let error = next_change(&mut changes).await.unwrap_err().to_string();
+        assert!(error.contains("No such file"), "{error}");
+        fs::create_dir(&path).unwrap();
+        let error = next_change(&mut changes).await.unwrap_err().to_string();
+        assert!(error.contains("not a regular file"), "{error}");
+        fs::remove_dir(&path).unwrap();
+        next_change(&mut changes).await.unwrap_err();
 
         // The last configuration is valid again.
         fs::write(&path, CONFIG).unwrap();
@@ -201,7 +210,7 @@ mod tests {
         fs::write(&path, CONFIG).unwrap();
         let (sender, mut changes) = unbounded_channel();
         // Changes before the watch starts are reported too.
-        let watching = tokio::spawn(watch(path, String::new(), sender));
+        let watching = tokio::spawn(watch(path, Ok(String::new()), sender));
         assert_eq!(
             next_change(&mut changes).await.unwrap().config.cluster,
             "demo"

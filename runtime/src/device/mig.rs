@@ -82,6 +82,11 @@ pub enum MigProblem {
         /// The profile of the others.
         common: String,
     },
+    /// In MIG mode, although the pool does not use MIG: it is unhealthy.
+    InMigMode {
+        /// The driver's index.
+        gpu: u32,
+    },
     /// The compute instance uses only a part of its GPU instance, and is not advertised.
     Partial {
         /// The driver's index.
@@ -106,6 +111,11 @@ impl fmt::Display for MigProblem {
                     "GPU {gpu} is in MIG mode without MIG devices: it advertises nothing"
                 )
             }
+            Self::InMigMode { gpu } => write!(
+                f,
+                "GPU {gpu} is in MIG mode, but the pool does not use MIG, and containers would get a part of it or \
+                 nothing: run `nvidia-smi -i {gpu} -mig 0` on the node"
+            ),
             Self::Pending { gpu, on } => {
                 let mode = if *on { "on" } else { "off" };
                 write!(f, "GPU {gpu}: MIG mode turns {mode} at the next GPU reset")
@@ -136,7 +146,10 @@ impl fmt::Display for MigProblem {
 /// skipped.
 pub fn mig_problems(inventory: &Inventory, sharing: &NodeSharing) -> Vec<MigProblem> {
     let NodeSharing::Mig { strategy, .. } = sharing else {
-        return Vec::new();
+        let in_mig_mode = responding_gpus(inventory).filter(|info| is_in_mig_mode(info));
+        return in_mig_mode
+            .map(|info| MigProblem::InMigMode { gpu: info.index })
+            .collect();
     };
     let single = *strategy == MigStrategy::Single;
     let any_cut = has_gpu_in_mig_mode(inventory);
@@ -384,7 +397,8 @@ mod tests {
         }
         let uneven = inventory("h100:mig=1g.10gb*7+h100+h100:mig=3g.40gb*2");
         assert_eq!(problems(&uneven, "mixed"), [""; 0]);
-        assert_eq!(mig_problems(&uneven, &NodeSharing::Exclusive), []);
+        let in_mig_mode = [0, 2].map(|gpu| MigProblem::InMigMode { gpu });
+        assert_eq!(mig_problems(&uneven, &NodeSharing::Exclusive), in_mig_mode);
     }
 
     #[test]

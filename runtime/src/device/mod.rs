@@ -16,6 +16,8 @@ pub use mig::{
 };
 pub use topology::Topology;
 
+use std::collections::BTreeMap;
+
 use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
 use crate::nvml::{DriverInfo, GpuInfo, MigDeviceInfo, NvmlError};
@@ -126,6 +128,16 @@ impl<'i> PhysicalDevice<'i> {
             Self::FullGpu(info) | Self::MigDevice(info, _) => info,
         }
     }
+}
+
+/// Returns the GPUs that respond but cannot be used as full GPUs, by UUID, and why.
+pub fn unusable_gpus(inventory: &Inventory, sharing: &NodeSharing) -> BTreeMap<String, String> {
+    let problems = mig_problems(inventory, sharing);
+    let unusable = problems.iter().filter_map(|problem| match problem {
+        MigProblem::InMigMode { gpu } => Some((inventory.gpu(*gpu)?.id(), problem.to_string())),
+        _ => None,
+    });
+    unusable.collect()
 }
 
 /// Describes all differences between a node and its configuration.

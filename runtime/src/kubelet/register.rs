@@ -20,9 +20,11 @@ pub const VERSION: &str = "v1beta1";
 const MIN_CONNECT_DELAY: Duration = Duration::from_millis(5);
 const MAX_CONNECT_DELAY: Duration = Duration::from_millis(50);
 
-/// After this time of refused connections, the socket is considered a leftover of a kubelet that ended.
+/// After this time of refused connections, the socket is considered a leftover of a kubelet that ended. It is reported
+/// then, and at this interval.
 const DEAD_AFTER: Duration = Duration::from_secs(10);
 const DEAD_SOCKET_DELAY: Duration = Duration::from_secs(1);
+const DEAD_SOCKET_REPORT_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Delay between refused registrations: the first delay, doubled each time up to the maximum.
 const MIN_REJECTED_DELAY: Duration = Duration::from_millis(100);
@@ -60,19 +62,28 @@ pub async fn register(
     mut report: impl FnMut(RegistrationAttempt),
 ) {
     let start = Instant::now();
+    let mut report_dead_at = start + DEAD_AFTER;
     let mut connect_delay = MIN_CONNECT_DELAY;
     let mut rejected_delay = MIN_REJECTED_DELAY;
     loop {
-        let Ok(stream) = connect(socket, life).await else {
-            let is_dead = start.elapsed() > DEAD_AFTER;
-            sleep(if is_dead {
-                DEAD_SOCKET_DELAY
-            } else {
-                connect_delay
-            })
-            .await;
-            connect_delay = (connect_delay * 2).min(MAX_CONNECT_DELAY);
-            continue;
+        let stream = match connect(socket, life).await {
+            Ok(stream) => stream,
+            Err(error) => {
+                if Instant::now() >= report_dead_at {
+                    report_dead_at = Instant::now() + DEAD_SOCKET_REPORT_INTERVAL;
+                    let reason = format!("cannot connect to {}: {error}", socket.display());
+                    report(RegistrationAttempt::Rejected(reason));
+                }
+                let is_dead = start.elapsed() > DEAD_AFTER;
+                sleep(if is_dead {
+                    DEAD_SOCKET_DELAY
+                } else {
+                    connect_delay
+                })
+                .await;
+                connect_delay = (connect_delay * 2).min(MAX_CONNECT_DELAY);
+                continue;
+            }
         };
         let request = RegisterRequest {
             version: VERSION.to_owned(),
@@ -84,7 +95,8 @@ pub async fn register(
             Ok(Ok(())) => return report(RegistrationAttempt::Registered),
             Ok(Err(reason)) => report(RegistrationAttempt::Rejected(reason)),
             Err(_) => report(RegistrationAttempt::Rejected(format!(
-                "no answer in {RESPONSE_TIMEOUT:?}"
+                "{} did not answer within {RESPONSE_TIMEOUT:?}",
+                socket.display()
             ))),
         }
         sleep(rejected_delay).await;
@@ -105,15 +117,25 @@ async fn connect(socket: &Path, life: KubeletInstance) -> io::Result<UnixStream>
 }
 
 async fn send_registration(stream: UnixStream, request: RegisterRequest) -> Result<(), String> {
-    let channel = channel_over(stream).await.map_err(|error| {
-        // The message of tonic is `transport error`; the source has the details.
-        std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string)
-    })?;
+    let channel = channel_over(stream)
+        .await
+        .map_err(|error| describe_causes(&error))?;
     let mut client = RegistrationClient::new(channel);
     match client.register(request).await {
         Ok(_) => Ok(()),
-        Err(status) => Err(format!("{:?}: {}", status.code(), status.message())),
+        Err(status) => {
+            let causes = std::error::Error::source(&status).map(describe_causes);
+            let causes = causes.map_or_else(String::new, |causes| format!(": {causes}"));
+            Err(format!("{:?}: {}{causes}", status.code(), status.message()))
+        }
     }
+}
+
+/// Joins the messages of an error and of its causes: that of tonic alone is `transport error`.
+fn describe_causes(error: &(dyn std::error::Error + 'static)) -> String {
+    let errors = std::iter::successors(Some(error), |error| error.source());
+    let messages: Vec<_> = errors.map(ToString::to_string).collect();
+    messages.join(": ")
 }
 
 #[cfg(test)]

@@ -12,9 +12,11 @@ use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 
 use super::family::{Family, Labels, MetricKind, Number};
-use crate::device::{Gpu, Inventory};
+use crate::allocate::AllocationError;
+use crate::device::{AdvertisedResource, Gpu, Inventory, KubeletDevice};
 use crate::health::{HealthEvent, Monitoring, Reaction, WatchReport};
 use crate::nvml::{NvmlErrorKind, NvmlEventKind};
+use crate::state::State;
 
 /// The value of the label `reason` for GPUs that are unmonitored because of an error.
 const ERROR: &str = "error";
@@ -81,7 +83,7 @@ impl Default for PluginMetrics {
             generation: Gauge::default(),
             unknown_keys: Gauge::default(),
             reload_failures: Counter::default(),
-            nvml_errors: Metric::default(),
+            nvml_errors: nvml_error_counters(),
             missed_samples: Metric::default(),
             pod_query_failures: Counter::default(),
             latest: Arc::default(),
@@ -90,6 +92,43 @@ impl Default for PluginMetrics {
 }
 
 impl PluginMetrics {
+    /// Creates the counters of these devices with the value 0: for Prometheus, a counter that appears with its first
+    /// event has not increased.
+    pub fn initialize(&self, state: &State) {
+        for AdvertisedResource {
+            resource, devices, ..
+        } in &state.advertised_resources
+        {
+            let by_resource = [
+                &self.registrations,
+                &self.registration_failures,
+                &self.allocations,
+            ];
+            for counters in by_resource {
+                add(counters, &[("resource", resource)], 0);
+            }
+            for reason in AllocationError::REASONS {
+                add(
+                    &self.refusals,
+                    &[("resource", resource), ("reason", reason)],
+                    0,
+                );
+            }
+            for KubeletDevice {
+                physical_device, ..
+            } in devices
+            {
+                for to in ["unhealthy", "healthy"] {
+                    add(
+                        &self.transitions,
+                        &[("device", physical_device), ("to", to)],
+                        0,
+                    );
+                }
+            }
+        }
+    }
+
     /// Counts a registration with the kubelet.
     pub fn count_registration(&self, resource: &str) {
         increment(&self.registrations, &[("resource", resource)]);
@@ -277,7 +316,7 @@ impl PluginMetrics {
             ("gpuc_registration_failures", "Failed registrations with the kubelet", &self.registration_failures),
             ("gpuc_allocations", "Containers that devices were allocated to", &self.allocations),
             ("gpuc_allocation_refusals", "Allocation requests that were refused", &self.refusals),
-            ("gpuc_xid_errors", "Critical GPU errors (Xid)", &self.xids),
+            ("gpuc_xid_errors", "Errors that the driver reported with an Xid, harmless ones included", &self.xids),
             ("gpuc_ecc_errors", "Reported memory errors (ECC)", &self.ecc_errors),
             ("gpuc_health_transitions", "Changes of device health", &self.transitions),
             ("gpuc_nvml_errors", "Failed NVML calls", &self.nvml_errors),
@@ -327,6 +366,15 @@ fn unmonitored_gpus() -> Metric<Labels, Gauge> {
         drop(gauges.get_or_create(&vec![("reason", reason.to_owned())]));
     }
     gauges
+}
+
+/// The counters of failed driver calls. They exist from the start, like those of [`PluginMetrics::initialize`].
+fn nvml_error_counters() -> Counters {
+    let counters = Counters::default();
+    for kind in NvmlErrorKind::ALL {
+        add(&counters, &[("kind", error_kind_label(kind))], 0);
+    }
+    counters
 }
 
 fn increment(counters: &Counters, labels: &[(&'static str, &str)]) {

@@ -92,6 +92,7 @@ impl Exporter {
         let mut families = vec![
             self.plugin.config_family(),
             device_counts(&state),
+            expected_counts(&state),
             gpu::replica_counts(&state.inventory, &pods),
         ];
         if let Some(round) = round {
@@ -156,15 +157,33 @@ impl fmt::Debug for Exporter {
     }
 }
 
+/// Returns the devices that a node with all of its GPUs advertises, by resource.
+fn expected_counts(state: &State) -> Family {
+    let resources = state.config.resources.iter();
+    let series = resources.map(|(resource, count)| {
+        let labels = vec![("resource", resource.clone())];
+        (labels, Number::Integer(u64::from(*count)))
+    });
+    Family {
+        name: "gpuc_expected_devices",
+        help: "Devices that a node with all of its GPUs advertises, by resource.",
+        kind: MetricKind::Gauge,
+        series: series.collect(),
+    }
+}
+
 /// Returns the devices advertised to the kubelet, by resource and health.
 fn device_counts(state: &State) -> Family {
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for advertised_resource in &state.advertised_resources {
+    let advertised = state.advertised_resources.iter();
+    let advertised = advertised.map(|resource| &resource.resource);
+    // A resource that is expected and not advertised has 0 devices, so that alerts have a value.
+    for resource in advertised.chain(state.config.resources.keys()) {
         for health in ["healthy", "unhealthy"] {
-            counts
-                .entry((&advertised_resource.resource, health))
-                .or_default();
+            counts.entry((resource, health)).or_default();
         }
+    }
+    for advertised_resource in &state.advertised_resources {
         for device in &advertised_resource.devices {
             let health = match state.unhealthy_reason(device) {
                 None => "healthy",

@@ -44,6 +44,9 @@ where
     if steps.is_empty() {
         return Outcome::Unchanged;
     }
+    if let Some(error) = find_unknown_profile(driver, gpu, wanted) {
+        return Outcome::Skipped(error);
+    }
     if dry_run {
         return Outcome::Changed(steps);
     }
@@ -66,6 +69,21 @@ where
         }
     }
     Outcome::Changed(done)
+}
+
+/// Returns the error for a profile that the GPU does not have, so that nothing is changed before.
+fn find_unknown_profile<D>(driver: &D, gpu: u32, wanted: &[MigSlice]) -> Option<PlanError>
+where
+    D: MigControl + ?Sized,
+{
+    let profiles = driver.mig_profiles(gpu).unwrap_or_default();
+    let names: Vec<_> = profiles.into_iter().map(|profile| profile.name).collect();
+    let mut wanted = wanted.iter();
+    let unknown = wanted.find(|slice| !names.is_empty() && !names.contains(&slice.profile));
+    unknown.map(|slice| PlanError::UnknownProfile {
+        profile: slice.profile.clone(),
+        available: names,
+    })
 }
 
 /// Reads the current MIG configuration of a GPU.

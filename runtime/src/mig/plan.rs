@@ -87,6 +87,13 @@ pub enum PlanError {
     },
     /// Its MIG mode changes at the next reset.
     ResetPending,
+    /// It does not have a profile.
+    UnknownProfile {
+        /// The profile's name.
+        profile: String,
+        /// The names of the profiles that it has.
+        available: Vec<String>,
+    },
 }
 
 impl fmt::Display for PlanError {
@@ -100,6 +107,10 @@ impl fmt::Display for PlanError {
                     "processes use it"
                 };
                 write!(f, "{processes} {use_it}: drain the node first")
+            }
+            Self::UnknownProfile { profile, available } => {
+                let available = available.join(", ");
+                write!(f, "it has no MIG profile `{profile}`: use one of {available}")
             }
             Self::ResetPending => f.write_str(
                 "its MIG mode changes at the next GPU reset: run nvidia-smi --gpu-reset, or reboot the node",

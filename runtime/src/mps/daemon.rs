@@ -16,8 +16,12 @@ use super::Folders;
 /// Timeout of the first response of a daemon.
 const START_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Timeout of the shutdown of a daemon.
-const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(5);
+/// Timeout of a response to a command.
+const COMMAND_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Timeout of the end of a daemon that has accepted `quit`. Together with [`COMMAND_TIMEOUT`], it is less than the
+/// grace period of the pod, which is 10 s.
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Backoff before a restart: initial and maximum.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -88,7 +92,9 @@ impl ControlDaemon {
             status = child.wait() => bail!("it exited at once: {}", status?),
         }
         let ready = &self.folders.ready;
-        fs::write(ready, self.gpus.join("\n"))
+        let unfinished = ready.with_extension("new");
+        fs::write(&unfinished, self.gpus.join("\n"))
+            .and_then(|()| fs::rename(&unfinished, ready))
             .with_context(|| format!("cannot write {}", ready.display()))?;
         info!(gpus = self.gpus.len(), "the MPS control daemon is ready");
         let status = child.wait().await?;
@@ -112,8 +118,16 @@ impl ControlDaemon {
         Ok(())
     }
 
-    /// Sends a command through the client of the daemon, and returns the response.
+    /// Sends a command to the daemon, and returns the response.
     async fn send_command(&self, command: &str) -> Result<String> {
+        // The client is killed when it is dropped.
+        tokio::time::timeout(COMMAND_TIMEOUT, self.run_client(command))
+            .await
+            .with_context(|| format!("{command}: no response within {COMMAND_TIMEOUT:?}"))?
+    }
+
+    /// Runs the client of the daemon with a command, and returns the response.
+    async fn run_client(&self, command: &str) -> Result<String> {
         let mut client = self
             .base_command()
             .stdin(Stdio::piped())
@@ -203,7 +217,7 @@ fi
 [ -e "$pipe/alive" ] || { echo 'cannot find MPS control daemon' >&2; exit 1; }
 read -r line
 echo "$line" >>"$pipe/log"
-case $line in quit) rm "$pipe/alive" ;; esac
+case $line in quit) [ -e "$pipe/stuck" ] && sleep 60; rm "$pipe/alive" ;; esac
 "#;
 
     fn control(folder: &TempDir) -> ControlDaemon {
@@ -276,6 +290,22 @@ case $line in quit) rm "$pipe/alive" ;; esac
                 >= 2
         );
         task.abort();
+    }
+
+    /// A daemon that does not answer is killed, so that the pod ends within its grace period.
+    #[tokio::test]
+    async fn daemon_that_ignores_quit_is_killed() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let running = control.clone();
+        let task = tokio::spawn(async move { run(&running, async { drop(stopped.await) }).await });
+        wait_until(|| control.folders.ready.exists()).await;
+        fs::write(control.folders.pipe.join("stuck"), "").unwrap();
+        stop.send(()).unwrap();
+        let ended = tokio::time::timeout(Duration::from_secs(30), task).await;
+        ended.expect("it ends").unwrap().unwrap();
+        assert!(!control.folders.ready.exists());
     }
 
     #[tokio::test]

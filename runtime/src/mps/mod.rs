@@ -6,6 +6,8 @@
 mod daemon;
 mod limits;
 
+use std::collections::BTreeSet;
+use std::fs;
 use std::path::{Path, PathBuf};
 
 pub use daemon::{ControlDaemon, run};
@@ -18,7 +20,7 @@ pub struct Folders {
     pub pipe: PathBuf,
     /// Its logs: `CUDA_MPS_LOG_DIRECTORY`.
     pub log: PathBuf,
-    /// Exists while the daemon responds.
+    /// Exists while the daemon responds, with the UUIDs of its GPUs.
     pub ready: PathBuf,
 }
 
@@ -34,9 +36,10 @@ impl Folders {
     }
 }
 
-/// Whether the daemon of a resource is ready.
-pub fn is_ready(root: &Path, resource: &str) -> bool {
-    Folders::for_resource(root, resource).ready.exists()
+/// Returns the UUIDs of the GPUs that the daemon of a resource serves, or `None` if it is not ready.
+pub fn served_gpus(root: &Path, resource: &str) -> Option<BTreeSet<String>> {
+    let list = fs::read_to_string(Folders::for_resource(root, resource).ready).ok()?;
+    Some(list.lines().map(str::to_owned).collect())
 }
 
 /// Returns the shared memory of the daemon and its clients: `/dev/shm` in their containers.

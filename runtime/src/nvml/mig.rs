@@ -7,7 +7,7 @@ pub trait MigControl: Send + Sync {
     /// Switches MIG mode on or off. If the current and the pending mode of the answer differ, the GPU needs a reset.
     fn set_mig_mode(&self, gpu: u32, on: bool) -> Result<MigMode, NvmlError>;
 
-    /// Returns the profiles that the GPU supports. MIG mode must be on.
+    /// Returns the profiles that the GPU supports, in both modes; none if it does not support MIG.
     fn mig_profiles(&self, gpu: u32) -> Result<Vec<MigProfile>, NvmlError>;
 
     /// Returns the GPU instances by placement, each with its compute instances.

@@ -338,6 +338,21 @@ pub enum NvmlErrorKind {
     Other,
 }
 
+impl NvmlErrorKind {
+    /// Every kind.
+    pub const ALL: [Self; 9] = [
+        Self::NoLibrary,
+        Self::Unsupported,
+        Self::NoDriver,
+        Self::GpuLost,
+        Self::NotSupported,
+        Self::NoPermission,
+        Self::InUse,
+        Self::TimedOut,
+        Self::Other,
+    ];
+}
+
 impl fmt::Display for NvmlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)

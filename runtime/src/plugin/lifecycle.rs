@@ -72,6 +72,8 @@ pub(super) struct ResourcePlugin {
     ending: watch::Sender<StopSignal>,
     server: JoinHandle<()>,
     registration: Registration,
+    /// Why the last registration failed; logged once.
+    rejection: Option<String>,
     client_absence: ClientAbsence,
     /// Whether the plugin last reported that a running kubelet watches it.
     reported_registered: bool,
@@ -158,6 +160,7 @@ impl ResourcePlugin {
             ending,
             server,
             registration: Registration::None,
+            rejection: None,
             client_absence: ClientAbsence::for_instance(0),
             reported_registered: false,
             events: setup.events.clone(),
@@ -367,6 +370,7 @@ impl ResourcePlugin {
                     RegistrationAttempt::Registered => {
                         tracing::info!(resource, "registered with the kubelet");
                         self.registration = Registration::Done(life);
+                        self.rejection = None;
                         self.await_client();
                         self.send_event(PluginEvent::Registered {
                             resource,
@@ -374,7 +378,15 @@ impl ResourcePlugin {
                         });
                     }
                     RegistrationAttempt::Rejected(reason) => {
-                        tracing::warn!(resource, "registration with the kubelet failed: {reason}");
+                        if self.rejection.as_ref() == Some(&reason) {
+                            tracing::debug!(resource, "registration still fails: {reason}");
+                        } else {
+                            tracing::warn!(
+                                resource,
+                                "registration with the kubelet failed: {reason}; retrying"
+                            );
+                            self.rejection = Some(reason.clone());
+                        }
                         self.send_event(PluginEvent::NotRegistered {
                             resource,
                             error: reason,

@@ -28,7 +28,7 @@ impl AllocationHandler for Allocator {
             .inspect(|_| self.metrics.record_allocation(&advertised.resource, took))
             .map_err(|error| {
                 self.metrics
-                    .record_refusal(&advertised.resource, reason_label(&error), took);
+                    .record_refusal(&advertised.resource, error.reason(), took);
                 let message = error.to_string();
                 match error {
                     AllocationError::Unhealthy { .. }
@@ -55,17 +55,5 @@ impl AllocationHandler for Allocator {
         let chosen = preferred::preferred_devices(state, advertised, available, must_include, size);
         self.metrics.record_preferred_allocation(start.elapsed());
         chosen
-    }
-}
-
-/// Returns the reason as the value of a metric label.
-fn reason_label(error: &AllocationError) -> &'static str {
-    match error {
-        AllocationError::Empty { .. } => "empty",
-        AllocationError::Unknown { .. } => "unknown",
-        AllocationError::Duplicate { .. } => "repeated",
-        AllocationError::Unhealthy { .. } => "unhealthy",
-        AllocationError::TooMany { .. } => "more_than_one",
-        AllocationError::MissingCapability { .. } => "no_capability",
     }
 }

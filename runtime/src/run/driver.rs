@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpuc_schema::node_config::{DeviceInjection, Driver};
+use gpuc_schema::node_config::{DeviceInjection, Driver, NodeConfig};
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::Event;
@@ -48,6 +48,20 @@ impl DriverLoader {
         Self {
             call_timeout,
             ..self
+        }
+    }
+
+    /// Adjusts a configuration to a simulated machine: the host has neither its device nodes nor its driver, so
+    /// containers get an environment variable only.
+    pub(super) fn adjust_config(&self, config: NodeConfig) -> NodeConfig {
+        if self.fake.is_none() {
+            return config;
+        }
+        NodeConfig {
+            devices: DeviceInjection::EnvironmentVariable,
+            pass_device_nodes: false,
+            extras: Vec::new(),
+            ..config
         }
     }
 

@@ -61,6 +61,12 @@ struct Version {
 impl HealthStore {
     /// Creates a store in this folder, if any. `proc` is the mount point of procfs.
     pub fn new(folder: Option<&Path>, proc: &Path) -> Self {
+        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
+            error!(
+                "the health of the GPUs is not stored: {} is not a directory",
+                folder.display()
+            );
+        }
         let boot_id = fs::read_to_string(proc.join("sys/kernel/random/boot_id"));
         let now = clock_gettime(ClockId::Boottime);
         let now = Duration::try_from(now).unwrap_or_default();

@@ -85,15 +85,23 @@ impl Daemon {
         self.jobs.scanning = Some(id);
     }
 
-    /// Queries the conditions of GPUs.
-    pub(super) fn start_queries(&mut self, gpus: Vec<u32>) {
+    /// Queries the conditions of GPUs, one after the other. While a call is overdue, each GPU has a job of its own:
+    /// GPUs that hang together are then noticed together, not one per time limit.
+    pub(super) fn start_queries(&mut self, gpus: &[u32]) {
         let Some(nvml) = self.nvml.as_ref().filter(|_| !gpus.is_empty()) else {
             return;
         };
-        let job = self.jobs.guard.start_job();
-        let waiting = gpus.iter().copied().collect();
-        let id = query_conditions(nvml, job, gpus, &self.events);
-        self.jobs.querying.insert(id, waiting);
+        let gpus_per_job = if self.jobs.guard.overdue().is_empty() {
+            gpus.len()
+        } else {
+            1
+        };
+        for gpus in gpus.chunks(gpus_per_job) {
+            let job = self.jobs.guard.start_job();
+            let id = query_conditions(nvml, job, gpus.to_vec(), &self.events);
+            let waiting = gpus.iter().copied().collect();
+            self.jobs.querying.insert(id, waiting);
+        }
     }
 
     pub(super) fn handle_condition(&mut self, gpu: u32, result: Result<Condition, NvmlError>) {

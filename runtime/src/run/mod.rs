@@ -1,12 +1,14 @@
 //! The daemon: its state, its events, and its reactions to them. All reactions are in this module.
 
 mod allocator;
+mod discovery;
 mod driver;
 mod event;
 mod health_policy;
 mod health_store;
 mod jobs;
 mod monitor;
+mod mps_state;
 mod probes;
 mod reactions;
 mod status;
@@ -16,10 +18,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gpuc_schema::node_config::{NodeConfig, NodeSharing};
+use gpuc_schema::node_config::NodeConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tracing::{debug, error, info, warn};
+use tracing::{error, info, warn};
 
 pub use driver::{CALL_TIMEOUT, DriverLoader};
 pub use event::Event;
@@ -29,34 +31,22 @@ pub use wiring::{Machine, Settings, serve};
 
 use crate::config::{self, LoadedConfig};
 use crate::device::{self, Inventory};
-use crate::health::{Health, HealthEvent, Reaction};
+use crate::health::{Health, Reaction};
 use crate::host::HostFiles;
 use crate::metrics::PluginMetrics;
-use crate::mps;
-use crate::nvml::{DriverHandle, Nvml, NvmlError};
+use crate::nvml::{DriverHandle, Nvml};
 use crate::plugin::PluginEvent;
 use crate::state::State;
 use jobs::Jobs;
 use monitor::Monitor;
+use mps_state::MpsState;
 use reactions::LoggedXids;
-
-/// Interval of the periodic GPU discovery: a driver without events may still lose a GPU.
-const RESCAN_INTERVAL: Duration = Duration::from_mins(1);
 
 /// Delay before a triggered GPU discovery: simultaneous events of eight GPUs cause one discovery.
 const RESCAN_DELAY: Duration = Duration::from_millis(20);
 
 /// Minimum interval between queries of GPUs: thousands of errors in a second do not cause as many queries.
 const QUERY_INTERVAL: Duration = Duration::from_millis(200);
-
-/// Backoff between attempts to open a missing driver: initial and maximum.
-const BACKOFF: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(10));
-
-/// Number of failed discoveries before the driver is reopened.
-const MAX_FAILED_SCANS: u32 = 3;
-
-/// Interval of the readiness check of the MPS control daemon.
-const MPS_CHECK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Delay before CDI specs that could not be written are retried.
 const SPEC_RETRY_DELAY: Duration = Duration::from_secs(5);
@@ -88,6 +78,8 @@ pub struct Daemon {
     jobs: Jobs,
     monitor: Monitor,
     logged_xids: LoggedXids,
+    /// Why driver events are not monitored; logged once.
+    logged_monitoring_error: Option<String>,
     /// When to query the GPUs without faults.
     poll_at: Instant,
     inventory: Arc<Inventory>,
@@ -101,9 +93,12 @@ pub struct Daemon {
     /// Delay before the driver is reopened; grows with each attempt until a discovery succeeds.
     backoff: Duration,
     scan_at: Option<Instant>,
+    /// Interval of the periodic discovery.
+    scan_interval: Duration,
     failures: u32,
-    mps_ready: bool,
-    mps_at: Option<Instant>,
+    /// The error of the last discovery, if it failed; logged once.
+    scan_error: Option<String>,
+    mps: MpsState,
     /// Why the CDI specs could not be written; logged once.
     spec_error: Option<String>,
 }
@@ -123,7 +118,7 @@ impl Daemon {
             variable("DP_ENABLE_HEALTHCHECKS"),
         );
         let now = Instant::now();
-        let config = loaded.config;
+        let config = loader.adjust_config(loaded.config);
         let mut health = Health::new(health_policy::resolve(&config, &words));
         health_store.restore(&mut health);
         let mut daemon = Self {
@@ -137,15 +132,17 @@ impl Daemon {
             jobs: Jobs::new(&loader, &events),
             monitor: Monitor::new(),
             logged_xids: LoggedXids::new(),
+            logged_monitoring_error: None,
             poll_at: now + reactions::POLL_INTERVAL,
             inventory: Arc::default(),
             files: Arc::default(),
             open_at: Some(now),
-            backoff: BACKOFF.0,
+            backoff: discovery::BACKOFF.0,
             scan_at: None,
+            scan_interval: discovery::MIN_SCAN_INTERVAL,
             failures: 0,
-            mps_ready: false,
-            mps_at: None,
+            scan_error: None,
+            mps: MpsState::default(),
             spec_error: None,
             config: Arc::new(config),
             loader,
@@ -235,105 +232,25 @@ impl Daemon {
         }
     }
 
-    fn handle_opened(&mut self, nvml: Arc<dyn Nvml>) {
-        self.open_at = None;
-        self.failures = 0;
-        info!("driver loaded");
-        self.outputs.driver.set(Some(Arc::clone(&nvml)));
-        self.nvml = Some(nvml);
-        self.watch_driver();
-        self.scan_at = Some(Instant::now());
-    }
-
-    fn handle_open_failure(&mut self, error: &NvmlError) {
-        self.schedule_open();
-        let message = Some(error.to_string());
-        if self.status.driver_error == message {
-            debug!("still waiting for the driver: {error}");
-        } else {
-            warn!("waiting for the driver: {error}");
-            self.status.driver_error = message;
-            self.publish_status();
-        }
-    }
-
-    fn schedule_open(&mut self) {
-        self.open_at = Some(Instant::now() + self.backoff);
-        self.backoff = (self.backoff * 2).min(BACKOFF.1);
-    }
-
-    fn handle_discovery(&mut self, inventory: Inventory, files: HostFiles) {
-        self.failures = 0;
-        self.backoff = BACKOFF.0;
-        // Only a successful discovery resets the backoff, not opening the driver.
-        let driver_recovered = self.status.driver_error.take().is_some();
-        self.outputs.metrics.count_rescan(true);
-        self.status.scans += 1;
-        self.status.scanned_at = Some(Instant::now());
-        self.scan_at.get_or_insert(Instant::now() + RESCAN_INTERVAL);
-        let is_first = self.inventory.gpus.is_empty();
-        let is_changed = driver_recovered
-            || inventory.gpus != self.inventory.gpus
-            || inventory.driver != self.inventory.driver
-            || files != *self.files;
-        self.inventory = Arc::new(inventory);
-        self.files = Arc::new(files);
-        let now = self.health_store.now();
-        let reaction = self
-            .health
-            .apply(&self.inventory, &HealthEvent::Scanned, now);
-        let differences = device::differences(&self.inventory, &self.config);
-        self.status.update_differences(differences);
-        self.publish_status();
-        if is_changed {
-            info!(gpus = self.inventory.gpus.len(), "discovered GPUs");
-        }
-        if is_first && self.inventory.gpus.len() > 1 {
-            // The links between the GPUs are still unknown.
-            self.scan_at = Some(Instant::now() + RESCAN_DELAY);
-        }
-        // After a reload of the driver, the same GPUs may be back and have recovered.
-        self.publish();
-        self.apply_reaction(reaction);
-        self.monitor.compare(&self.inventory);
-    }
-
-    /// Handles a failed discovery. Resources stay advertised until several discoveries failed. The driver is then
-    /// considered unloaded, and all handles are closed, because open handles prevent its replacement.
-    fn handle_discovery_failure(&mut self, error: &NvmlError) {
-        self.failures += 1;
-        self.outputs.metrics.count_rescan(false);
-        self.outputs.metrics.count_nvml_error(error.kind);
-        self.status.failed_scans += 1;
-        warn!("cannot read the GPUs: {error}");
-        self.publish_status();
-        // A lost GPU that still does not respond stays lost.
-        if self.failures < MAX_FAILED_SCANS && self.status.driver_error.is_none() {
-            self.scan_at = Some(Instant::now() + BACKOFF.0 * (1 << self.failures));
-            return;
-        }
-        self.nvml = None;
-        self.outputs.driver.set(None);
-        self.scan_at = None;
-        self.schedule_open();
-        self.status.driver_error = Some(error.to_string());
-        self.publish_status();
-        self.publish();
-        self.stop_monitoring(error);
-    }
-
     fn set_unknown_keys(&mut self, keys: Vec<String>) {
         self.outputs.metrics.set_unknown_keys(keys.len());
         self.status.update_unknown_keys(keys);
     }
 
     fn apply_config(&mut self, loaded: LoadedConfig) {
-        let config = loaded.config;
+        let config = self.loader.adjust_config(loaded.config);
         self.set_unknown_keys(loaded.unknown_keys);
-        info!(pool = config.pool, "configuration changed");
-        if config.driver != self.config.driver {
-            warn!("the change of `driver` takes effect when this pod restarts");
+        // The other containers of the pod have read the old one, and the mounts are those of the old one.
+        if config.start_settings() != self.config.start_settings() {
+            warn!(
+                "`driver`, or `sharing` with MPS or MIG, has changed: the new configuration takes effect when this pod \
+                 restarts"
+            );
+            self.status.config_error = None;
+            self.publish_status();
+            return;
         }
+        info!(pool = config.pool, "configuration changed");
         let watched = self.health.policy().needs_monitoring();
         let policy = health_policy::resolve(&config, &self.health_check_variables);
         self.health.set_policy(policy);
@@ -374,14 +291,17 @@ impl Daemon {
     /// Publishes a new state.
     fn publish(&mut self) {
         let mut unhealthy = self.health.unhealthy();
-        let error = match &self.status.driver_error {
-            Some(error) => Some(format!("the driver is unloaded: {error}")),
-            None => (!self.mps_ready).then(|| "the MPS control daemon is not ready".to_owned()),
-        };
-        if let Some(error) = error {
+        if let Some(error) = &self.status.driver_error {
+            let error = format!("the driver cannot be used: {error}");
             for gpu in &self.inventory.gpus {
                 unhealthy.entry(gpu.id()).or_insert_with(|| error.clone());
             }
+        }
+        for (uuid, reason) in self.mps.unserved_gpus(&self.inventory) {
+            unhealthy.entry(uuid).or_insert_with(|| reason.to_owned());
+        }
+        for (uuid, reason) in device::unusable_gpus(&self.inventory, &self.config.sharing) {
+            unhealthy.entry(uuid).or_insert(reason);
         }
         let mut state = State {
             advertised_resources: device::advertised_resources(
@@ -409,6 +329,7 @@ impl Daemon {
         }
         self.spec_error = spec_error;
         if state != **self.outputs.state.borrow() {
+            self.outputs.metrics.initialize(&state);
             self.outputs.state.send_replace(Arc::new(state));
         }
     }
@@ -449,15 +370,11 @@ impl Daemon {
             if !due.is_empty() {
                 self.query_at = now + QUERY_INTERVAL;
             }
-            self.start_queries(due);
+            self.start_queries(&due);
         }
         self.health_store.save_due(&self.health);
-        if self.mps_at.is_some_and(|at| at <= now) {
-            let ready = self.mps_ready;
-            self.check_mps();
-            if self.mps_ready != ready {
-                self.publish();
-            }
+        if self.mps.check_at().is_some_and(|at| at <= now) && self.check_mps() {
+            self.publish();
         }
     }
 
@@ -468,7 +385,14 @@ impl Daemon {
         let scan = self.scan_at.filter(|_| !self.jobs.is_scanning());
         let renewal = self.monitor.renew_at();
         let save = self.health_store.save_at();
-        let timers = [probe, scan, renewal, save, self.open_at, self.mps_at];
+        let timers = [
+            probe,
+            scan,
+            renewal,
+            save,
+            self.open_at,
+            self.mps.check_at(),
+        ];
         timers
             .into_iter()
             .chain([Some(self.poll_at), self.next_call_check()])
@@ -476,15 +400,9 @@ impl Daemon {
             .min()
     }
 
-    /// Checks whether the MPS control daemon is ready, if the configuration uses MPS.
-    fn check_mps(&mut self) {
-        let NodeSharing::Mps { root, .. } = &self.config.sharing else {
-            (self.mps_ready, self.mps_at) = (true, None);
-            return;
-        };
+    /// Checks which GPUs the MPS control daemon serves, if the configuration uses MPS. Returns whether that changed.
+    fn check_mps(&mut self) -> bool {
         let advertised = device::advertised_resources(&self.inventory, &self.config.sharing);
-        let mut resources = advertised.iter().map(|resource| &resource.resource);
-        self.mps_ready = resources.all(|resource| mps::is_ready(root.as_ref(), resource));
-        self.mps_at = Some(Instant::now() + MPS_CHECK_INTERVAL);
+        self.mps.check(&self.config.sharing, &advertised)
     }
 }

@@ -54,7 +54,7 @@ impl Probes for EventLoopProbes {
         }
         let state = self.state.borrow();
         if state.advertised_resources.is_empty() {
-            return Err("this node has no resources to advertise".to_owned());
+            return Err(describe_empty_node(&status.differences));
         }
         let resources = state
             .advertised_resources
@@ -73,6 +73,16 @@ impl Probes for EventLoopProbes {
             ))
         }
     }
+}
+
+/// Why a node advertises nothing.
+fn describe_empty_node(differences: &[String]) -> String {
+    let mut reason = "this node has no resources to advertise".to_owned();
+    if !differences.is_empty() {
+        reason += ": ";
+        reason += &differences.join("; ");
+    }
+    reason
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use super::monitor::MonitorReport;
 use super::{Daemon, RESCAN_DELAY};
@@ -17,13 +17,13 @@ use crate::nvml::{NvmlError, NvmlEvent, NvmlEventKind};
 /// Interval of the health queries of GPUs without faults: a GPU that is lost without an event is noticed within it.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(5);
 
-/// Minimum interval between log lines about the same ignored Xid of a GPU.
+/// Minimum interval between log lines about the same Xid of a GPU.
 const XID_LOG_INTERVAL: Duration = Duration::from_mins(1);
 
-/// Maximum number of different ignored Xids whose log times are kept.
+/// Maximum number of different Xids whose log times are kept.
 const MAX_LOGGED_XIDS: usize = 256;
 
-/// The ignored Xids in the log, by GPU and number, and the time.
+/// The Xids in the log, by GPU and number, and the time.
 pub(super) type LoggedXids = BTreeMap<(String, u64), Instant>;
 
 impl Daemon {
@@ -41,7 +41,7 @@ impl Daemon {
                 self.rescan_soon();
             }
             let event = *event;
-            self.log_ignored_xid(&event, count);
+            self.log_xid(&event, count);
         }
         self.apply_report(report, count);
     }
@@ -49,11 +49,10 @@ impl Daemon {
     /// Applies a report of the monitoring that occurred `count` times.
     pub(super) fn apply_report(&mut self, report: WatchReport, count: u64) {
         match &report {
-            WatchReport::Failed(error) => {
-                warn!("GPUs are advertised without health monitoring: {error}");
-            }
+            WatchReport::Failed(error) => self.log_monitoring_failure(error),
             WatchReport::Dropped => warn!("{count} driver events were dropped: querying all GPUs"),
-            WatchReport::Started { .. } | WatchReport::Event(_) => {}
+            WatchReport::Started { .. } => self.logged_monitoring_error = None,
+            WatchReport::Event(_) => {}
         }
         let event = HealthEvent::Watch(report);
         self.outputs
@@ -69,15 +68,32 @@ impl Daemon {
         self.update_monitoring_status();
     }
 
-    /// Logs an Xid that does not affect the health of its GPU.
-    fn log_ignored_xid(&mut self, event: &NvmlEvent, count: u64) {
+    /// Logs why driver events are not monitored, once.
+    fn log_monitoring_failure(&mut self, error: &NvmlError) {
+        let error = error.to_string();
+        // Without a driver, all devices are unhealthy, which is logged.
+        let is_known = self.status.driver_error.is_some()
+            || self.logged_monitoring_error.as_ref() == Some(&error);
+        if is_known {
+            debug!("driver events are not monitored: {error}");
+        } else {
+            warn!("GPUs are advertised without health monitoring: {error}");
+            self.logged_monitoring_error = Some(error);
+        }
+    }
+
+    /// Logs an Xid that does not make its GPU unhealthy by itself. One that does is logged with the GPU's health.
+    fn log_xid(&mut self, event: &NvmlEvent, count: u64) {
         let NvmlEventKind::Xid { xid, .. } = event.kind else {
             return;
         };
-        if self.health.policy().effect(xid) != Effect::Application {
-            return;
-        }
         let gpu = event.gpu.and_then(|index| self.inventory.gpu(index));
+        let consequence = match (self.health.policy().effect(xid), gpu) {
+            (Effect::Application, _) => "the GPU stays healthy",
+            (_, None) => "querying all GPUs",
+            (Effect::QueryOnly, Some(_)) => "querying the GPU",
+            (Effect::Quiet | Effect::Reset | Effect::Reboot, Some(_)) => return,
+        };
         let gpu = gpu.map_or_else(|| "an unknown GPU".to_owned(), Gpu::id);
         let now = Instant::now();
         self.logged_xids
@@ -86,7 +102,7 @@ impl Daemon {
         let key = (gpu, xid);
         if !is_full && !self.logged_xids.contains_key(&key) {
             let what = xid::describe(xid);
-            info!(count, "{}: {what}; the GPU stays healthy", key.0);
+            info!(count, "{}: {what}; {consequence}", key.0);
             self.logged_xids.insert(key, now);
         }
     }
@@ -150,7 +166,7 @@ impl Daemon {
         }
     }
 
-    /// Ends the monitoring because the driver is unloaded.
+    /// Ends the monitoring because the driver cannot be used.
     pub(super) fn stop_monitoring(&mut self, error: &NvmlError) {
         if self.monitor.stop() {
             // Events from now on are missed; GPUs are queried when monitoring resumes.

@@ -17,7 +17,7 @@ use tracing::{error, info, warn};
 use super::allocator::Allocator;
 use super::probes::EventLoopProbes;
 use super::{Daemon, DriverLoader, Event, HealthStore, Outputs, Status};
-use crate::config::{self, LoadedConfig, NodeConfig};
+use crate::config::{self, ConfigError, LoadedConfig, NodeConfig};
 use crate::host::Roots;
 use crate::kubelet::pod_resources;
 use crate::metrics::{
@@ -63,16 +63,17 @@ pub async fn serve(
     settings: Settings,
     machine: impl FnOnce(&NodeConfig) -> Result<Machine>,
 ) -> Result<()> {
-    let text = config::read(&settings.config);
+    let text = config::read_regular(&settings.config);
     let first = text
         .as_deref()
         .map_err(ToString::to_string)
         .and_then(|text| config::parse_known(text).map_err(|error| error.to_string()));
-    let text = text.unwrap_or_default();
     let (events, mut happened) = mpsc::unbounded_channel();
-    let initial = match &first {
-        Ok(loaded) => Daemon::empty_state(&loaded.config),
-        Err(_) => Daemon::empty_state(&config::placeholder(&text)),
+    let initial = if let Ok(loaded) = &first {
+        Daemon::empty_state(&loaded.config)
+    } else {
+        let text = text.as_deref().unwrap_or_default();
+        Daemon::empty_state(&config::placeholder(text))
     };
     let (state_sender, state) = watch::channel(initial);
     let (status_sender, status) = watch::channel(Status::default());
@@ -202,7 +203,7 @@ fn start_plugins(
 }
 
 /// Sends each new content of the configuration file as an event, starting from `known`.
-fn watch_config(path: &Path, known: String, events: UnboundedSender<Event>) {
+fn watch_config(path: &Path, known: Result<String, ConfigError>, events: UnboundedSender<Event>) {
     let (sender, mut configs) = mpsc::unbounded_channel();
     tokio::spawn(config::watch(path.to_owned(), known, sender));
     tokio::spawn(async move {

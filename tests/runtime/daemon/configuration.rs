@@ -83,7 +83,7 @@ async fn unknown_keys_are_reported_and_the_others_applied() {
     node.config.as_object_mut().unwrap().remove("newKey");
     node.configure();
     node.wait_for_devices(GPU, 32, 32).await;
-    node.wait_for_log("`sharing.fair`").await;
+    node.wait_for_log("`sharing.timeSlicing.fair`").await;
     assert_eq!(unknown_keys(&node).await, [2.0]);
 
     node.config["sharing"] = time_slicing(2);
@@ -191,6 +191,108 @@ async fn differences_are_logged() {
     node.config["expected"]["count"] = json!(9);
     node.configure();
     node.wait_for_log("found 8 GPUs instead of 9").await;
+}
+
+/// The control daemon of MPS is another container of the pod, which the new configuration starts.
+#[tokio::test]
+async fn start_settings_take_effect_with_the_next_pod() {
+    let mut node = Node::new(H100);
+    let root = node.path("mps");
+    let mps =
+        json!({"mps": {"replicas": 4, "rename": false, "refuseMoreThanOne": true, "root": root}});
+    let mig = json!({"mig": {"strategy": "mixed", "apply": true, "gpus": []}});
+    node.start_all().await;
+    let exclusive = node.config.clone();
+    for sharing in [mps.clone(), mig] {
+        node.config["sharing"] = sharing;
+        node.config["pool"] = json!("other");
+        node.configure();
+        node.wait_for_log("takes effect when this pod restarts")
+            .await;
+        settle().await;
+        node.wait_for_devices(GPU, 8, 8).await;
+        node.allocate(GPU, &["GPU-3"]).await.unwrap();
+        node.wait_until_ready().await;
+    }
+    let mut other_driver = exclusive.clone();
+    other_driver["driver"]["containerRoot"] = json!("/nowhere");
+    node.configure_with(&other_driver.to_string());
+    settle().await;
+    node.signal("HUP");
+    settle().await;
+    node.wait_for_devices(GPU, 8, 8).await;
+    // Other settings are applied at once, and `sharing` as well if no other container reads it.
+    node.config = exclusive;
+    node.config["sharing"] = time_slicing(2);
+    node.configure();
+    node.wait_for_devices(GPU, 16, 16).await;
+}
+
+/// The list of the control daemon says which GPUs it serves.
+#[tokio::test]
+async fn gpus_without_mps_control_daemon_are_unhealthy() {
+    let mut node = Node::new(H100);
+    let ready = node.path("mps/nvidia.com/gpu/ready");
+    node.config["sharing"] =
+        json!({"mps": {"replicas": 2, "rename": false, "root": node.path("mps")}});
+    node.configure();
+    node.start_all().await;
+    node.wait_for_devices(GPU, 16, 0).await;
+    let error = node.allocate(GPU, &["GPU-3::0"]).await.unwrap_err();
+    assert!(
+        error.message().contains("MPS control daemon is not ready"),
+        "{error}"
+    );
+    fs::create_dir_all(ready.parent().unwrap()).unwrap();
+    let served: Vec<_> = (0..7).map(|gpu| format!("GPU-{gpu}")).collect();
+    fs::write(&ready, served.join("\n")).unwrap();
+    node.wait_for_devices(GPU, 16, 14).await;
+    node.allocate(GPU, &["GPU-3::0"]).await.unwrap();
+    let error = node.allocate(GPU, &["GPU-7::0"]).await.unwrap_err();
+    assert!(
+        error.message().contains("started without this GPU"),
+        "{error}"
+    );
+    fs::remove_file(&ready).unwrap();
+    node.wait_for_devices(GPU, 16, 0).await;
+    node.wait_for_log("see the log of the container `mps-control`")
+        .await;
+}
+
+/// A key of a newer release next to the name of a variant.
+#[tokio::test]
+async fn unknown_key_next_to_a_variant_is_ignored() {
+    let mut node = Node::new(H100);
+    node.config["sharing"] =
+        json!({"fair": {"a": 1}, "timeSlicing": {"replicas": 4, "rename": false}});
+    node.configure();
+    node.start_all().await;
+    node.wait_for_devices(GPU, 32, 32).await;
+    node.wait_for_log("does not know: `sharing.fair`").await;
+}
+
+/// A pipe would block the daemon.
+#[tokio::test]
+async fn deleted_file_and_pipe_are_reported() {
+    let node = Node::running(H100).await;
+    let file = node.path("etc/node.json");
+    fs::remove_file(&file).unwrap();
+    node.wait_for_log("keeping the previous one: ").await;
+    node.wait_for_log("No such file or directory").await;
+    let made = std::process::Command::new("mkfifo").arg(&file).status();
+    assert!(made.unwrap().success());
+    node.wait_for_log("it is not a regular file").await;
+    node.wait_for_response("/healthz", 200, "ok").await;
+    node.wait_until_ready().await;
+    node.configure();
+    let successful = async || {
+        let metrics = node.metrics().await;
+        metrics.values_with_labels("gpuc_config_last_reload_successful", &[]) == [1.0]
+    };
+    let start = std::time::Instant::now();
+    while !successful().await {
+        assert!(start.elapsed() < std::time::Duration::from_secs(20));
+    }
 }
 
 /// The daemon handles an unreadable file like an invalid one.

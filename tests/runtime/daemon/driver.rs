@@ -226,6 +226,77 @@ async fn single_driver_failure_is_ignored() {
     assert_eq!(node.driver.calls("nvmlInit_v2"), 1);
 }
 
+/// All GPUs vanish from the bus and return. Alerts need the series of the missing devices.
+#[tokio::test]
+async fn missing_gpus_are_reported_and_found_again() {
+    let mut node = Node::running(H100).await;
+    node.driver.set("gpus", "0");
+    node.signal("HUP");
+    let text = "this node has no resources to advertise: found 0 GPUs instead of 8";
+    node.wait_for_response("/readyz", 503, text).await;
+    let metrics = node.metrics().await;
+    for health in ["healthy", "unhealthy"] {
+        let labels = [("resource", GPU), ("health", health)];
+        assert_eq!(metrics.values_with_labels("gpuc_devices", &labels), [0.0]);
+    }
+    let expected = [("resource", GPU)];
+    assert_eq!(
+        metrics.values_with_labels("gpuc_expected_devices", &expected),
+        [8.0]
+    );
+    node.driver.set("gpus", "8");
+    // Without a signal or an event.
+    node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_until_ready().await;
+}
+
+/// A host such as a node of kind has neither the device nodes nor the driver.
+#[tokio::test]
+async fn simulated_gpus_are_an_environment_variable() {
+    let cdi = serde_json::json!({"cdi": {"specDir": "/nowhere"}});
+    for devices in ["environmentVariable".into(), cdi] {
+        let mut node = Node::new("gpus = 0");
+        node.arguments = vec!["--fake=h100x8"];
+        node.config["devices"] = devices;
+        node.config["passDeviceNodes"] = true.into();
+        node.config["extras"] = serde_json::json!(["gdrcopy", "imex"]);
+        node.configure();
+        node.start_all().await;
+        let seen = node.wait_for_devices(GPU, 8, 8).await;
+        let answer = node.allocate(GPU, &[&seen.devices[2].id]).await.unwrap();
+        assert_eq!(answer.envs.len(), 1);
+        assert_eq!(answer.envs["NVIDIA_VISIBLE_DEVICES"], seen.devices[2].id);
+        assert!(answer.devices.is_empty() && answer.mounts.is_empty());
+        assert!(answer.cdi_devices.is_empty() && answer.annotations.is_empty());
+        assert_eq!(node.driver.all_calls(), 0);
+    }
+}
+
+/// A failure that lasts has one line in the log, not one per attempt.
+#[tokio::test]
+async fn lasting_failure_is_logged_once() {
+    let mut node = Node::running(H100).await;
+    node.wait_until_monitoring().await;
+    node.driver.set("error.nvmlDeviceGetCount_v2", "999");
+    node.signal("HUP");
+    node.wait_for_devices(GPU, 8, 0).await;
+    let reopened = |node: &Node| node.driver.calls("nvmlInit_v2") >= 4;
+    node.wait_until("four attempts to open the driver", reopened)
+        .await;
+    let log = node.log();
+    let count = |text: &str| log.matches(text).count();
+    assert_eq!(count("cannot read the GPUs"), 1, "{log}");
+    assert_eq!(
+        count("all devices are unhealthy: the driver cannot be used"),
+        1,
+        "{log}"
+    );
+    assert_eq!(count("driver loaded"), 1, "{log}");
+    assert_eq!(count("without health monitoring"), 0, "{log}");
+    node.driver.unset("error.nvmlDeviceGetCount_v2");
+    node.wait_for_devices(GPU, 8, 8).await;
+}
+
 /// Faults that only the daemon knows survive a reload of a driver that does not report recovery actions.
 #[tokio::test]
 async fn driver_reload_keeps_faults() {

@@ -53,6 +53,25 @@ async fn error_in_a_mig_device_affects_only_it() {
         .unwrap();
 }
 
+/// After a pool stopped using MIG: a container would get a MIG device instead of the GPU, or nothing.
+#[tokio::test]
+async fn full_gpu_in_mig_mode_is_unhealthy() {
+    let mut node = Node::new(&format!("{H100}\ngpu.5.mig = on"));
+    node.start_all().await;
+    let seen = node.wait_for_devices(GPU, 8, 7).await;
+    assert!(!seen.healthy().contains(&"GPU-5"), "{seen:?}");
+    let error = node.allocate(GPU, &["GPU-5"]).await.unwrap_err();
+    assert!(
+        error.message().contains("run `nvidia-smi -i 5 -mig 0`"),
+        "{error}"
+    );
+    node.wait_for_log("GPU 5 is in MIG mode, but the pool does not use MIG")
+        .await;
+    node.driver.set("gpu.5.mig", "off");
+    node.driver.event("5 mig");
+    node.wait_for_devices(GPU, 8, 8).await;
+}
+
 /// NVIDIA's plugin marks one of the seven MIG devices.
 #[tokio::test]
 async fn error_of_a_gpu_affects_its_mig_devices() {

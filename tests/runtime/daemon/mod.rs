@@ -52,6 +52,8 @@ struct Node {
     config_file: PathBuf,
     address: SocketAddr,
     variables: Vec<(&'static str, &'static str)>,
+    /// Further arguments of `serve`.
+    arguments: Vec<&'static str>,
     process: Option<Child>,
     folder: tempfile::TempDir,
 }
@@ -90,6 +92,7 @@ impl Node {
             config_file: folder.path().join("etc/node.json"),
             address,
             variables: Vec::new(),
+            arguments: Vec::new(),
             process: None,
             folder,
         };
@@ -143,6 +146,7 @@ impl Node {
             .arg(self.path("pod-resources.sock"))
             .arg("--state")
             .arg(self.path("state"))
+            .args(&self.arguments)
             .env_clear()
             .envs(self.variables.iter().copied())
             .stderr(log);

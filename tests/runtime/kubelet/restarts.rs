@@ -325,3 +325,19 @@ async fn registration_without_list_is_repeated() {
         "the second one was ignored as well"
     );
 }
+
+/// A file that is not a socket, or that a kubelet left behind.
+#[tokio::test]
+async fn socket_without_kubelet_is_reported() {
+    let mut node = Node::new();
+    let socket = node.folder.join(KUBELET_SOCKET);
+    drop(tokio::net::UnixListener::bind(&socket).unwrap());
+    let event = node
+        .wait_for_event(|event| matches!(event, PluginEvent::NotRegistered { .. }))
+        .await;
+    let PluginEvent::NotRegistered { error, .. } = event else {
+        unreachable!();
+    };
+    assert!(error.contains(&socket.display().to_string()), "{error}");
+    assert!(error.contains("Connection refused"), "{error}");
+}

@@ -30,9 +30,10 @@ impl MigControl for Real {
         self.query(gpu, |device| {
             let mut found = Vec::new();
             for profile in profiles(device)? {
-                for instance in
-                    GpuInstanceHandle::list_for_profile(device, profile.id, profile.max_instances)?
-                {
+                let instances =
+                    GpuInstanceHandle::list_for_profile(device, profile.id, profile.max_instances);
+                // A GPU that is not in MIG mode has none.
+                for instance in none_if_unsupported(instances)?.unwrap_or_default() {
                     let info = instance.info()?;
                     found.push(GpuInstance {
                         id: info.id,

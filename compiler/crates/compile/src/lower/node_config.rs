@@ -8,7 +8,7 @@ use gpuc_model::{DriverAccess, Pool, Sharing};
 use gpuc_schema::config::NodeLabels;
 use gpuc_schema::node_config::{
     API_VERSION, DeviceInjection, Driver, ExpectedGpus, Extra, HealthPolicy, KIND, LabelOutput,
-    MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement,
+    MetricsConfig, MigGpu, MigSlice, NodeConfig, NodeSharing, SharePlacement, StartSettings,
 };
 use serde_json::json;
 
@@ -70,33 +70,9 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
     }
 }
 
-/// A digest of the settings that the runtime's containers read once, when they start: `mig apply` and `mps` read how
-/// the GPUs are shared, and the daemon opens the driver. The daemon applies every other change while it runs.
+/// A digest of the settings that the runtime's containers read once, when they start.
 pub(super) fn start_digest(config: &NodeConfig) -> String {
-    // Every field is named here, so that a new one needs a decision.
-    let NodeConfig {
-        driver,
-        sharing,
-        api_version: _,
-        kind: _,
-        cluster: _,
-        pool: _,
-        expected: _,
-        devices: _,
-        pass_device_nodes: _,
-        resources: _,
-        extras: _,
-        placement: _,
-        health: _,
-        labels: _,
-        metrics: _,
-        startup_taint: _,
-    } = config;
-    let sharing = match sharing {
-        NodeSharing::Exclusive | NodeSharing::TimeSlicing { .. } => None,
-        NodeSharing::Mps { .. } => Some(sharing),
-        NodeSharing::Mig { apply, .. } => apply.then_some(sharing),
-    };
+    let StartSettings { driver, sharing } = config.start_settings();
     short_digest(&json!([driver, sharing]).to_string())
 }
 

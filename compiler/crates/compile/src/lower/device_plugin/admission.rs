@@ -27,15 +27,15 @@ const RULES: &[(&str, &str)] = &[
     ),
     (
         "object.metadata.?labels.orValue({}).all(key, \
-         (key.startsWith('nvidia.com/') || key.startsWith('gpuc.dev/')) && key != 'gpuc.dev/pool' || \
+         key.startsWith('nvidia.com/') || key.startsWith('gpuc.dev/gpu-model.') || \
          key in oldObject.metadata.?labels.orValue({}) && oldObject.metadata.labels[key] == object.metadata.labels[key])",
-        "gpuc-runtime may only set labels of nvidia.com and gpuc.dev, except gpuc.dev/pool",
+        "gpuc-runtime may only set labels of nvidia.com/ and gpuc.dev/gpu-model.",
     ),
     (
         "oldObject.metadata.?labels.orValue({}).all(key, \
-         (key.startsWith('nvidia.com/') || key.startsWith('gpuc.dev/')) && key != 'gpuc.dev/pool' || \
+         key.startsWith('nvidia.com/') || key.startsWith('gpuc.dev/gpu-model.') || \
          key in object.metadata.?labels.orValue({}))",
-        "gpuc-runtime may only remove labels of nvidia.com and gpuc.dev, except gpuc.dev/pool",
+        "gpuc-runtime may only remove labels of nvidia.com/ and gpuc.dev/gpu-model.",
     ),
     (
         "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})",
@@ -141,7 +141,7 @@ mod tests {
         json!({
             "metadata": {
                 "name": "node-1",
-                "labels": {"zone": "a", "gpuc.dev/pool": "train", "nvidia.com/gpu.count": "8"},
+                "labels": {"zone": "a", "gpuc.dev/pool": "train", "gpuc.dev/dedicated-to": "a", "nvidia.com/gpu.count": "8"},
                 "annotations": {"a": "b"},
             },
             "spec": {"podCIDR": "10.1.0.0/24", "taints": [
@@ -210,6 +210,10 @@ mod tests {
             changing("/metadata/labels/nvidia.com~1gpu.count", Value::Null),
             None
         );
+        assert_eq!(
+            changing("/metadata/labels/gpuc.dev~1gpu-model.L4", json!("4")),
+            None
+        );
         assert_eq!(changing("/spec/taints", taint), None);
         assert_eq!(changing("/status/conditions", conditions), None);
         let bare = json!({"metadata": {"name": "node-1"}, "spec": {}, "status": {}});
@@ -247,8 +251,14 @@ mod tests {
         );
         rejected(
             changing("/metadata/labels/gpuc.dev~1pool", json!("b")),
-            "except gpuc.dev/pool",
+            "only set labels",
         );
+        for team in [json!("b"), Value::Null] {
+            rejected(
+                changing("/metadata/labels/gpuc.dev~1dedicated-to", team),
+                "labels of nvidia.com/ and gpuc.dev/gpu-model.",
+            );
+        }
         rejected(
             changing("/metadata/labels/gpuc.dev~1pool", Value::Null),
             "only remove labels",
