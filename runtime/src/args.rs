@@ -8,6 +8,9 @@ use tracing_subscriber::filter::{LevelFilter, Targets};
 /// The name of this program in log filters.
 const PROGRAM: &str = "gpuc_runtime";
 
+/// The name of the library for the API server in log filters.
+const API_CLIENT: &str = "kube_client";
+
 /// The device plugin for NVIDIA GPUs that gpuc deploys on every GPU node.
 #[derive(Debug, Parser)]
 #[command(name = "gpuc-runtime", version)]
@@ -204,6 +207,13 @@ fn filter(words: &str) -> Result<Targets, String> {
 /// Applies a level below `info` to gpuc-runtime only. Its libraries log every frame of every connection; they can be
 /// named: `debug,h2=debug`.
 fn limit_libraries(targets: Targets) -> Targets {
+    let is_named = targets.iter().any(|(target, _)| target == API_CLIENT);
+    let targets = if is_named {
+        targets
+    } else {
+        // Its errors are returned, and logged once with their causes.
+        targets.with_target(API_CLIENT, LevelFilter::OFF)
+    };
     let level = targets.default_level().unwrap_or(LevelFilter::OFF);
     if level <= LevelFilter::INFO {
         return targets;
@@ -237,7 +247,13 @@ mod tests {
         assert!(!enabled("debug,gpuc_runtime=info", "gpuc_runtime::run"));
         assert!(enabled("debug,h2=debug", "h2::codec"));
         let libraries = filter("debug").expect("a filter");
-        assert!(libraries.would_enable("kube", &tracing::Level::INFO));
+        assert!(libraries.would_enable("tonic", &tracing::Level::INFO));
+        let logs_client = |words: &str| {
+            let targets = filter(words).expect("a filter");
+            targets.would_enable("kube_client::client::builder", &tracing::Level::ERROR)
+        };
+        assert!(!logs_client("info") && !logs_client("debug"));
+        assert!(logs_client("info,kube_client=info"));
     }
 
     #[test]

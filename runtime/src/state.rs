@@ -32,6 +32,12 @@ impl State {
             .find(|advertised_resource| advertised_resource.resource == resource)
     }
 
+    /// Whether the node has the GPU or MIG device with this UUID, or this name of a GPU without one.
+    pub fn has_device(&self, id: &str) -> bool {
+        let is_gpu = self.inventory.gpus.iter().any(|gpu| gpu.id() == id);
+        is_gpu || self.inventory.physical_device(id).is_some()
+    }
+
     /// Returns why a share must not be used, if it is unhealthy. A MIG device is unhealthy if its GPU is.
     pub fn unhealthy_reason(&self, device: &KubeletDevice) -> Option<&str> {
         let gpu = self.inventory.gpu(device.gpu).map(crate::device::Gpu::id);

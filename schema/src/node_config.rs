@@ -72,6 +72,8 @@ pub struct NodeConfig {
 pub struct StartSettings<'c> {
     /// The location of the driver: the daemon opens it, and its folders are mounted.
     pub driver: &'c Driver,
+    /// The injection of devices: its folders are mounted.
+    pub devices: &'c DeviceInjection,
     /// How containers share GPUs, if `mig apply` or `mps` reads it.
     pub sharing: Option<&'c NodeSharing>,
 }
@@ -83,13 +85,13 @@ impl NodeConfig {
         // Every field is named here, so that a new one needs a decision.
         let Self {
             driver,
+            devices,
             sharing,
             api_version: _,
             kind: _,
             cluster: _,
             pool: _,
             expected: _,
-            devices: _,
             pass_device_nodes: _,
             resources: _,
             extras: _,
@@ -106,6 +108,7 @@ impl NodeConfig {
         };
         StartSettings {
             driver,
+            devices,
             sharing: is_read_once.then_some(sharing),
         }
     }

@@ -45,6 +45,7 @@ mod needs_gcloud;
 mod needs_integrations;
 mod needs_kube_lab;
 mod needs_kubectl;
+mod needs_limits;
 mod needs_promtool;
 mod needs_shell;
 mod needs_shellcheck;

@@ -1,6 +1,7 @@
 //! `gpuc-runtime mig apply`, the program with a fake driver: which GPUs it changes, and which it skips.
 
-use gpuc_runtime::nvml::{MigControl, Nvml};
+use gpuc_runtime::mig::{Outcome, apply as apply_to_gpu};
+use gpuc_runtime::nvml::{MigControl, Nvml, NvmlErrorKind};
 use gpuc_schema::node_config::{MigGpu, MigSlice, NodeSharing};
 use serde_json::json;
 
@@ -133,6 +134,40 @@ fn unknown_profile_changes_nothing() {
     assert!(output.log.contains(message), "{}", output.log);
     assert_eq!(driver.changed("gpu.2.mig"), None);
     assert_eq!(mig_devices(&driver, 3), sorted(HALVES));
+}
+
+/// A call that returns after the time limit must not be followed by another one.
+#[test]
+fn stopped_change_makes_no_further_steps() {
+    let driver = FakeDriver::new(H100);
+    let real = driver.open().unwrap();
+    let slices = [MigSlice {
+        profile: "3g.40gb".to_owned(),
+        start: 0,
+        size: 4,
+    }];
+    let outcome = apply_to_gpu(&real, 0, &slices, false, || {
+        driver.changed("gpu.0.mig").is_some()
+    });
+    let Outcome::Failed {
+        completed, error, ..
+    } = outcome
+    else {
+        panic!("{outcome:?}");
+    };
+    assert_eq!((completed.len(), error.kind), (1, NvmlErrorKind::TimedOut));
+    assert_eq!(driver.calls("nvmlDeviceCreateGpuInstanceWithPlacement"), 0);
+}
+
+/// The other GPUs are served.
+#[test]
+fn missing_gpu_is_skipped() {
+    let driver = FakeDriver::new("gpus = 7\ngpu.model = h100-sxm5-80gb\n");
+    let output = apply(&driver, &layouts_with_exceptions(HALVES, &[]));
+    assert_eq!(output.code, Some(0), "{}", output.log);
+    let message = "GPU 7 is skipped: the driver lists 7 GPUs, without this one";
+    assert!(output.log.contains(message), "{}", output.log);
+    assert_eq!(mig_devices(&driver, 6), sorted(HALVES));
 }
 
 #[test]

@@ -210,6 +210,58 @@ fn gpu_without_exclusive_mode_is_skipped() {
     assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("0"));
 }
 
+/// The pod can end before the control daemon starts.
+#[test]
+fn signal_during_the_start_resets_the_gpus() {
+    let mut driver = driver();
+    driver.set("latency_us.nvmlDeviceSetComputeMode", "400000");
+    let shared = MpsNode::new(&driver, 2, true);
+    install_program(&shared.node.folder().join("bin"));
+    let mut running = shared.start(&shared.node.folder().join("bin"));
+    wait_until(|| driver.calls("nvmlDeviceSetComputeMode") == 1);
+    assert_eq!(running.terminate(), Some(0));
+    assert!(!shared.is_ready());
+    assert_eq!(driver.changed("gpu.0.compute_mode").as_deref(), Some("0"));
+    assert_ne!(driver.changed("gpu.1.compute_mode").as_deref(), Some("3"));
+}
+
+/// The GPUs are reset at the same time: one that hangs does not delay the others, and the grace period is 10 s.
+#[test]
+fn slow_driver_does_not_delay_the_end() {
+    let mut driver = FakeDriver::new("gpus = 8\ngpu.model = h100-sxm5-80gb");
+    let shared = MpsNode::new(&driver, 2, true);
+    install_program(&shared.node.folder().join("bin"));
+    let mut running = shared.start(&shared.node.folder().join("bin"));
+    wait_until(|| shared.is_ready());
+    driver.set("latency_us.nvmlDeviceSetComputeMode", "1000000");
+    assert_eq!(running.terminate(), Some(0));
+    for gpu in 0..8 {
+        let mode = driver.changed(&format!("gpu.{gpu}.compute_mode"));
+        assert_eq!(mode.as_deref(), Some("0"), "GPU {gpu}");
+    }
+}
+
+/// A killed container leaves its readiness file.
+#[test]
+fn killed_process_is_not_ready() {
+    let driver = driver();
+    let shared = MpsNode::new(&driver, 2, true);
+    install_program(&shared.node.folder().join("bin"));
+    let mut running = shared.start(&shared.node.folder().join("bin"));
+    wait_until(|| shared.is_ready());
+    running.0.kill().unwrap();
+    running.0.wait().unwrap();
+    let folder = shared.root.join("nvidia.com/gpu");
+    assert!(folder.join("ready").exists());
+    assert!(!shared.is_ready());
+    // Ends the control daemon.
+    fs::remove_file(folder.join("pipe/alive")).unwrap();
+    // A process that fails before the control daemon starts removes the file.
+    let output = shared.node.run(&["mps"]);
+    assert_eq!(output.code, Some(1), "{}", output.log);
+    assert!(!folder.join("ready").exists());
+}
+
 #[test]
 fn failure_leaves_no_gpu_in_exclusive_mode() {
     let mut driver = driver();

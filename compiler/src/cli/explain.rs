@@ -129,6 +129,8 @@ fn suggestion(query: &str, part: &str, keys: &[String], codes: &[&Code]) -> Stri
         }
     }
     names.extend(everywhere.iter().map(|path| last_part(path)));
+    names.sort_unstable();
+    names.dedup();
     match phrases::closest_match(part, names) {
         Some(near) => {
             let renamed = codes

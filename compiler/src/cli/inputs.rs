@@ -313,7 +313,39 @@ pub(super) struct Disk {
     pub(super) named: Vec<String>,
 }
 
+/// The outermost folder with a Git repository around a file; submodules are in the repository around them.
+fn outermost_repository(file: &Path) -> Option<PathBuf> {
+    let folders = file.ancestors().skip(1);
+    let repositories = folders.filter(|folder| folder.join(".git").exists());
+    repositories.last().map(Path::to_owned)
+}
+
+/// The path without symbolic links; that of the parent folder if the file does not exist.
+fn resolve(path: &Path) -> Option<PathBuf> {
+    fs::canonicalize(path).ok().or_else(|| {
+        let path = std::path::absolute(path).ok()?;
+        let parent = fs::canonicalize(path.parent()?).ok()?;
+        Some(parent.join(path.file_name()?))
+    })
+}
+
 impl World for Disk {
+    /// Without a repository, the file is the user's own, or one that was downloaded to be read.
+    fn check_base(&self, from: &str, base: &str) -> Result<(), String> {
+        let from = if from == STDIN { "./stdin" } else { from };
+        let root = resolve(Path::new(from)).and_then(|from| outermost_repository(&from));
+        let (Some(root), Some(base_path)) = (root, resolve(Path::new(base))) else {
+            return Ok(());
+        };
+        if base_path.starts_with(&root) {
+            return Ok(());
+        }
+        let root = root.display();
+        Err(format!(
+            "the base `{base}` is outside the repository {root}"
+        ))
+    }
+
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError> {
         let failed = |error: std::io::Error| match error.kind() {
             ErrorKind::NotFound => ReadError::NotFound,

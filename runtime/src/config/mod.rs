@@ -20,6 +20,9 @@ pub use watch::watch;
 /// The version of this program.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
+/// The maximum size of a configuration file in bytes. A ConfigMap has at most 1 MiB.
+const MAX_BYTES: u64 = 4 * 1024 * 1024;
+
 /// Why a configuration was rejected.
 #[derive(Debug)]
 pub enum ConfigError {
@@ -99,12 +102,15 @@ fn read(path: &Path) -> Result<String, ConfigError> {
 /// Reads the text of a regular configuration file. A pipe would block the daemon.
 pub fn read_regular(path: &Path) -> Result<String, ConfigError> {
     let metadata = fs::metadata(path).map_err(ConfigError::Unreadable)?;
-    if metadata.is_file() {
-        read(path)
+    let problem = if !metadata.is_file() {
+        "it is not a regular file"
+    } else if metadata.len() > MAX_BYTES {
+        "it has more than 4 MiB"
     } else {
-        let error = io::Error::new(io::ErrorKind::InvalidInput, "it is not a regular file");
-        Err(ConfigError::Unreadable(error))
-    }
+        return read(path);
+    };
+    let error = io::Error::new(io::ErrorKind::InvalidInput, problem);
+    Err(ConfigError::Unreadable(error))
 }
 
 /// Returns the beginning of the SHA-256 of a configuration, regardless of its formatting.

@@ -1,6 +1,7 @@
 //! Registers a plugin with the kubelet: once per kubelet instance, as soon as it listens.
 
 use std::io;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -71,7 +72,7 @@ pub async fn register(
             Err(error) => {
                 if Instant::now() >= report_dead_at {
                     report_dead_at = Instant::now() + DEAD_SOCKET_REPORT_INTERVAL;
-                    let reason = format!("cannot connect to {}: {error}", socket.display());
+                    let reason = describe_connect_error(socket, &error);
                     report(RegistrationAttempt::Rejected(reason));
                 }
                 let is_dead = start.elapsed() > DEAD_AFTER;
@@ -128,6 +129,17 @@ async fn send_registration(stream: UnixStream, request: RegisterRequest) -> Resu
             let causes = causes.map_or_else(String::new, |causes| format!(": {causes}"));
             Err(format!("{:?}: {}{causes}", status.code(), status.message()))
         }
+    }
+}
+
+/// Describes why a socket accepts no connection.
+fn describe_connect_error(socket: &Path, error: &io::Error) -> String {
+    let path = socket.display();
+    let is_socket = std::fs::metadata(socket).is_ok_and(|found| found.file_type().is_socket());
+    if is_socket {
+        format!("cannot connect to {path}: {error}: check that the kubelet is running")
+    } else {
+        format!("{path} is not a socket")
     }
 }
 

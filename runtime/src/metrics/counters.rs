@@ -44,6 +44,7 @@ pub struct PluginMetrics {
     rescans: Counter,
     rescan_errors: Counter,
     reloaded: Gauge,
+    pending: Gauge,
     generation: Gauge,
     unknown_keys: Gauge,
     reload_failures: Counter,
@@ -80,6 +81,7 @@ impl Default for PluginMetrics {
             rescans: Counter::default(),
             rescan_errors: Counter::default(),
             reloaded: Gauge::default(),
+            pending: Gauge::default(),
             generation: Gauge::default(),
             unknown_keys: Gauge::default(),
             reload_failures: Counter::default(),
@@ -95,10 +97,9 @@ impl PluginMetrics {
     /// Creates the counters of these devices with the value 0: for Prometheus, a counter that appears with its first
     /// event has not increased.
     pub fn initialize(&self, state: &State) {
-        for AdvertisedResource {
-            resource, devices, ..
-        } in &state.advertised_resources
-        {
+        let advertised = state.advertised_resources.iter();
+        let advertised = advertised.map(|resource| &resource.resource);
+        for resource in advertised.chain(state.config.resources.keys()) {
             let by_resource = [
                 &self.registrations,
                 &self.registration_failures,
@@ -114,6 +115,20 @@ impl PluginMetrics {
                     0,
                 );
             }
+        }
+        for gpu in state.inventory.gpus.iter().map(Gpu::id) {
+            for kind in ["single_bit", "double_bit"] {
+                add(&self.ecc_errors, &[("gpu", &gpu), ("kind", kind)], 0);
+            }
+            for reason in ["late", "error"] {
+                add(
+                    &self.missed_samples,
+                    &[("gpu", &gpu), ("reason", reason)],
+                    0,
+                );
+            }
+        }
+        for AdvertisedResource { devices, .. } in &state.advertised_resources {
             for KubeletDevice {
                 physical_device, ..
             } in devices
@@ -205,7 +220,7 @@ impl PluginMetrics {
     }
 
     /// Counts the changes of device health.
-    pub fn record_reaction(&self, reaction: &Reaction, monitoring: &Monitoring) {
+    pub fn count_transitions(&self, reaction: &Reaction) {
         for (device, _) in &reaction.became_unhealthy {
             increment(
                 &self.transitions,
@@ -215,6 +230,10 @@ impl PluginMetrics {
         for device in &reaction.recovered {
             increment(&self.transitions, &[("device", device), ("to", "healthy")]);
         }
+    }
+
+    /// Sets the state of the driver event monitoring.
+    pub fn set_monitoring(&self, monitoring: &Monitoring) {
         let (up, unwatched) = match monitoring {
             Monitoring::Off | Monitoring::Down { .. } => (0, 0),
             Monitoring::Up { unwatched } => (1, unwatched.len()),
@@ -247,6 +266,12 @@ impl PluginMetrics {
     pub fn set_unknown_keys(&self, count: usize) {
         self.unknown_keys
             .set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// Records whether a valid configuration waits for a restart of the pod. The reload was successful in both cases.
+    pub fn set_config_pending(&self, is_pending: bool) {
+        self.reloaded.set(1);
+        self.pending.set(i64::from(is_pending));
     }
 
     /// Counts a rejected configuration.
@@ -313,13 +338,13 @@ impl PluginMetrics {
     fn labelled_counters(&self) -> [(&'static str, &'static str, &Counters); 9] {
         [
             ("gpuc_registrations", "Registrations with the kubelet", &self.registrations),
-            ("gpuc_registration_failures", "Failed registrations with the kubelet", &self.registration_failures),
+            ("gpuc_registration_failures", "Registrations that the kubelet did not accept or did not use", &self.registration_failures),
             ("gpuc_allocations", "Containers that devices were allocated to", &self.allocations),
             ("gpuc_allocation_refusals", "Allocation requests that were refused", &self.refusals),
             ("gpuc_xid_errors", "Errors that the driver reported with an Xid, harmless ones included", &self.xids),
             ("gpuc_ecc_errors", "Reported memory errors (ECC)", &self.ecc_errors),
             ("gpuc_health_transitions", "Changes of device health", &self.transitions),
-            ("gpuc_nvml_errors", "Failed NVML calls", &self.nvml_errors),
+            ("gpuc_nvml_errors", "Errors of the driver in discoveries, event waits and measurements, and calls without an answer", &self.nvml_errors),
             ("gpuc_missed_samples", "GPU measurements that failed or timed out", &self.missed_samples),
         ]
     }
@@ -329,17 +354,18 @@ impl PluginMetrics {
         [
             ("gpuc_monitoring_failures", "Failures of the driver event monitoring", &self.monitoring_failures),
             ("gpuc_rescans", "GPU discovery runs", &self.rescans),
-            ("gpuc_rescan_errors", "GPU discovery runs without an answer of the driver", &self.rescan_errors),
+            ("gpuc_rescan_errors", "GPU discovery runs that failed", &self.rescan_errors),
             ("gpuc_config_reload_failures", "Rejected configuration reloads", &self.reload_failures),
             ("gpuc_pod_query_failures", "Queries for the devices of pods that failed", &self.pod_query_failures),
         ]
     }
 
     #[rustfmt::skip]
-    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 4] {
+    fn gauges(&self) -> [(&'static str, &'static str, &Gauge); 5] {
         [
             ("gpuc_config_last_reload_successful", "Whether the last configuration reload succeeded", &self.reloaded),
-            ("gpuc_config_generation", "Number of configurations loaded since the start", &self.generation),
+            ("gpuc_config_restart_pending", "Whether the configuration file has changes that take effect when the pod restarts", &self.pending),
+            ("gpuc_config_generation", "Number of different configurations that were active since the start", &self.generation),
             ("gpuc_config_unknown_keys", "Keys of the active configuration that are unknown", &self.unknown_keys),
             ("gpuc_monitoring_up", "Whether driver events are monitored", &self.monitoring_up),
         ]

@@ -25,8 +25,14 @@ pub enum Outcome {
     },
 }
 
-/// Creates these MIG devices on one GPU.
-pub fn apply<D>(driver: &D, gpu: u32, wanted: &[MigSlice], dry_run: bool) -> Outcome
+/// Creates these MIG devices on one GPU. Before each step, `is_stopped` decides whether to make it.
+pub fn apply<D>(
+    driver: &D,
+    gpu: u32,
+    wanted: &[MigSlice],
+    dry_run: bool,
+    is_stopped: impl Fn() -> bool,
+) -> Outcome
 where
     D: Nvml + MigControl + ?Sized,
 {
@@ -52,6 +58,16 @@ where
     }
     let mut done = Vec::new();
     for step in steps {
+        if is_stopped() {
+            return Outcome::Failed {
+                completed: done,
+                step: Some(step),
+                error: NvmlError {
+                    kind: NvmlErrorKind::TimedOut,
+                    message: format!("GPU {gpu}: an earlier call took too long"),
+                },
+            };
+        }
         match execute(driver, gpu, &step) {
             Ok(true) => done.push(step),
             // The mode waits for a reset, which gpuc leaves to the operator: it would end all workloads of the GPU.

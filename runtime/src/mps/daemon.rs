@@ -1,10 +1,10 @@
 //! The lifecycle of the control daemon: started, configured, monitored, and restarted after a failure.
 
+use std::fs;
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Stdio;
 use std::time::Duration;
-use std::{fs, io};
 
 use anyhow::{Context, Result, bail, ensure};
 use tokio::io::AsyncWriteExt;
@@ -22,6 +22,15 @@ const COMMAND_TIMEOUT: Duration = Duration::from_secs(3);
 /// Timeout of the end of a daemon that has accepted `quit`. Together with [`COMMAND_TIMEOUT`], it is less than the
 /// grace period of the pod, which is 10 s.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// A command that changes nothing.
+const QUESTION: &str = "get_default_active_thread_percentage";
+
+/// Interval of the checks whether the daemon responds.
+pub const CHECK_INTERVAL: Duration = Duration::from_secs(10);
+
+/// The number of failed checks that are only logged: a restart of the daemon ends its clients.
+const MAX_FAILURES: u32 = 2;
 
 /// Backoff before a restart: initial and maximum.
 const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(30));
@@ -42,30 +51,32 @@ pub struct ControlDaemon {
     pub limits: Vec<String>,
     /// Its directories.
     pub folders: Folders,
+    /// Interval of the checks whether it responds, [`CHECK_INTERVAL`] on a node.
+    pub check_interval: Duration,
 }
 
 /// Runs the daemon until `shutdown` resolves, and restarts it after failures. The readiness file exists
 /// only while the daemon responds.
 pub async fn run(control: &ControlDaemon, shutdown: impl Future<Output = ()>) -> Result<()> {
     tokio::pin!(shutdown);
-    let Folders { pipe, log, ready } = &control.folders;
+    let Folders { pipe, log, .. } = &control.folders;
     for folder in [pipe, log] {
         fs::create_dir_all(folder)
             .with_context(|| format!("cannot create {}", folder.display()))?;
     }
     let mut wait = BACKOFF.0;
     loop {
-        remove_ready_file(ready)?;
+        control.folders.remove_ready_file()?;
         let start = tokio::time::Instant::now();
         let mut child = control.start()?;
         let outcome = tokio::select! {
             outcome = control.serve(&mut child) => outcome,
             () = &mut shutdown => {
-                remove_ready_file(ready)?;
+                control.folders.remove_ready_file()?;
                 return control.shut_down(child).await;
             }
         };
-        remove_ready_file(ready)?;
+        control.folders.remove_ready_file()?;
         if let Err(error) = outcome {
             error!("restarting the MPS control daemon in {wait:?}: {error:#}");
         }
@@ -91,29 +102,41 @@ impl ControlDaemon {
             }
             status = child.wait() => bail!("it exited at once: {}", status?),
         }
-        let ready = &self.folders.ready;
-        let unfinished = ready.with_extension("new");
-        fs::write(&unfinished, self.gpus.join("\n"))
-            .and_then(|()| fs::rename(&unfinished, ready))
-            .with_context(|| format!("cannot write {}", ready.display()))?;
+        let _ready = self.folders.write_ready_file(&self.gpus)?;
         info!(gpus = self.gpus.len(), "the MPS control daemon is ready");
-        let status = child.wait().await?;
-        bail!("it exited: {status}")
+        tokio::select! {
+            error = self.wait_until_unresponsive() => Err(error),
+            status = child.wait() => bail!("it exited: {}", status?),
+        }
+    }
+
+    /// Waits until the daemon does not respond several times in a row.
+    async fn wait_until_unresponsive(&self) -> anyhow::Error {
+        let mut failures = 0;
+        loop {
+            tokio::time::sleep(self.check_interval).await;
+            match self.send_command(QUESTION).await {
+                Ok(_) => failures = 0,
+                Err(error) if failures >= MAX_FAILURES => return error,
+                Err(error) => {
+                    failures += 1;
+                    warn!("the MPS control daemon does not respond: {error:#}");
+                }
+            }
+        }
     }
 
     /// Waits until the daemon responds, then sets the limits.
     async fn wait_and_configure(&self) -> Result<()> {
         let mut pause = Duration::from_millis(20);
-        while let Err(error) = self
-            .send_command("get_default_active_thread_percentage")
-            .await
-        {
+        while let Err(error) = self.send_command(QUESTION).await {
             tracing::debug!("the MPS control daemon is not ready yet: {error:#}");
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_millis(500));
         }
         for command in &self.limits {
-            self.send_command(command).await?;
+            let sent = self.send_command(command).await;
+            sent.with_context(|| format!("`{command}`"))?;
         }
         Ok(())
     }
@@ -121,9 +144,8 @@ impl ControlDaemon {
     /// Sends a command to the daemon, and returns the response.
     async fn send_command(&self, command: &str) -> Result<String> {
         // The client is killed when it is dropped.
-        tokio::time::timeout(COMMAND_TIMEOUT, self.run_client(command))
-            .await
-            .with_context(|| format!("{command}: no response within {COMMAND_TIMEOUT:?}"))?
+        let response = tokio::time::timeout(COMMAND_TIMEOUT, self.run_client(command)).await;
+        response.unwrap_or_else(|_| bail!("no response within {COMMAND_TIMEOUT:?}"))
     }
 
     /// Runs the client of the daemon with a command, and returns the response.
@@ -141,7 +163,7 @@ impl ControlDaemon {
         let message = String::from_utf8_lossy(&output.stderr);
         ensure!(
             output.status.success(),
-            "{command}: {}: {}",
+            "{}: {}",
             output.status,
             message.trim()
         );
@@ -166,6 +188,7 @@ impl ControlDaemon {
             .await
             .is_err()
         {
+            warn!("the MPS control daemon has not ended within {SHUTDOWN_TIMEOUT:?} and is killed");
             child.kill().await?;
         }
         Ok(())
@@ -182,16 +205,6 @@ impl ControlDaemon {
             command.env("LD_LIBRARY_PATH", libraries);
         }
         command
-    }
-}
-
-/// Deletes the readiness file.
-fn remove_ready_file(ready: &Path) -> Result<()> {
-    match fs::remove_file(ready) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove {}", ready.display()))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -217,6 +230,7 @@ fi
 [ -e "$pipe/alive" ] || { echo 'cannot find MPS control daemon' >&2; exit 1; }
 read -r line
 echo "$line" >>"$pipe/log"
+case $line in get_*) [ -e "$pipe/hung" ] && sleep 60 ;; esac
 case $line in quit) [ -e "$pipe/stuck" ] && sleep 60; rm "$pipe/alive" ;; esac
 "#;
 
@@ -230,6 +244,7 @@ case $line in quit) [ -e "$pipe/stuck" ] && sleep 60; rm "$pipe/alive" ;; esac
             gpus: vec!["GPU-1".to_owned(), "GPU-2".to_owned()],
             limits: vec!["set_default_active_thread_percentage 25".to_owned()],
             folders: Folders::for_resource(folder.path(), "nvidia.com/gpu"),
+            check_interval: Duration::from_millis(20),
         }
     }
 
@@ -306,6 +321,21 @@ case $line in quit) [ -e "$pipe/stuck" ] && sleep 60; rm "$pipe/alive" ;; esac
         let ended = tokio::time::timeout(Duration::from_secs(30), task).await;
         ended.expect("it ends").unwrap().unwrap();
         assert!(!control.folders.ready.exists());
+    }
+
+    /// A daemon whose process lives but does not respond serves no client.
+    #[tokio::test]
+    async fn hung_daemon_is_restarted() {
+        let folder = tempfile::tempdir().unwrap();
+        let control = control(&folder);
+        let running = control.clone();
+        let task = tokio::spawn(async move { run(&running, std::future::pending()).await });
+        wait_until(|| control.folders.ready.exists()).await;
+        fs::write(control.folders.pipe.join("hung"), "").unwrap();
+        wait_until(|| !control.folders.ready.exists()).await;
+        fs::remove_file(control.folders.pipe.join("hung")).unwrap();
+        wait_until(|| control.folders.ready.exists()).await;
+        task.abort();
     }
 
     #[tokio::test]

@@ -7,10 +7,13 @@ mod daemon;
 mod limits;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File, TryLockError};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
-pub use daemon::{ControlDaemon, run};
+use anyhow::{Context, Result, anyhow};
+
+pub use daemon::{CHECK_INTERVAL, ControlDaemon, run};
 pub use limits::{LimitError, SharedGpu, limit_commands};
 
 /// The directories of the daemon of one resource.
@@ -20,7 +23,8 @@ pub struct Folders {
     pub pipe: PathBuf,
     /// Its logs: `CUDA_MPS_LOG_DIRECTORY`.
     pub log: PathBuf,
-    /// Exists while the daemon responds, with the UUIDs of its GPUs.
+    /// Exists while the daemon responds, with the UUIDs of its GPUs. The process that wrote it holds a lock on it:
+    /// without one, the process was killed.
     pub ready: PathBuf,
 }
 
@@ -34,11 +38,48 @@ impl Folders {
             ready: folder.join("ready"),
         }
     }
+
+    /// Deletes the readiness file.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be deleted.
+    pub fn remove_ready_file(&self) -> Result<()> {
+        match fs::remove_file(&self.ready) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("cannot remove {}", self.ready.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the readiness file with the UUIDs of these GPUs. It is valid until the returned file is closed.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written or locked.
+    pub fn write_ready_file(&self, gpus: &[String]) -> Result<File> {
+        let unfinished = self.ready.with_extension("new");
+        let write = || {
+            let mut file = File::create(&unfinished)?;
+            file.lock()?;
+            file.write_all(gpus.join("\n").as_bytes())?;
+            fs::rename(&unfinished, &self.ready)?;
+            Ok(file)
+        };
+        write()
+            .map_err(|error: io::Error| anyhow!("cannot write {}: {error}", self.ready.display()))
+    }
 }
 
 /// Returns the UUIDs of the GPUs that the daemon of a resource serves, or `None` if it is not ready.
 pub fn served_gpus(root: &Path, resource: &str) -> Option<BTreeSet<String>> {
-    let list = fs::read_to_string(Folders::for_resource(root, resource).ready).ok()?;
+    let mut file = File::open(Folders::for_resource(root, resource).ready).ok()?;
+    if !matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)) {
+        return None;
+    }
+    let mut list = String::new();
+    file.read_to_string(&mut list).ok()?;
     Some(list.lines().map(str::to_owned).collect())
 }
 

@@ -28,16 +28,22 @@ pub(super) fn health_report(state: &State, status: &Status) -> HealthReport {
             .map(|(uuid, cause)| format!("{uuid}: {cause}"));
         return problem("GPUUnhealthy", &causes.collect::<Vec<_>>().join("; "));
     }
+    // Programs may drain nodes with unhealthy GPUs, and a mistake in the configuration is not one of a GPU.
+    let unknown = |reason, message: &str| HealthReport {
+        healthy: None,
+        reason,
+        message: truncate_message(message),
+    };
     if let Some(error) = &status.config_error {
         let message = format!("the previous configuration is kept: the new one {error}");
-        return problem("InvalidConfiguration", &message);
+        return unknown("InvalidConfiguration", &message);
     }
     if !status.differences.is_empty() {
         return problem("NotAsConfigured", &status.differences.join("; "));
     }
     if !status.unknown_keys.is_empty() {
         let keys = describe_unknown_keys(&status.unknown_keys);
-        return problem(
+        return unknown(
             "UnknownConfiguration",
             &format!("the configuration has {keys}"),
         );
@@ -46,11 +52,7 @@ pub(super) fn health_report(state: &State, status: &Status) -> HealthReport {
     let errors: Vec<_> = errors.chain(&status.unmonitored_gpus).cloned().collect();
     if !errors.is_empty() {
         let message = format!("driver events are not monitored: {}", errors.join("; "));
-        return HealthReport {
-            healthy: None,
-            reason: "HealthNotMonitored",
-            message: truncate_message(&message),
-        };
+        return unknown("HealthNotMonitored", &message);
     }
     let count = state.inventory.gpus.len();
     let s = if count == 1 { "" } else { "s" };
@@ -109,6 +111,22 @@ mod tests {
             (report.healthy, report.reason),
             (Some(false), "GPUUnhealthy")
         );
+    }
+
+    /// The GPUs of a whole pool must not look unhealthy after a mistake in a ConfigMap.
+    #[test]
+    fn configuration_problems_leave_the_health_unknown() {
+        let mut status = scanned();
+        status.unknown_keys = vec!["newKey".to_owned()];
+        let report = health_report(&state(), &status);
+        let expected = (None, "UnknownConfiguration");
+        assert_eq!((report.healthy, report.reason), expected);
+        status.config_error = Some("is invalid".to_owned());
+        let report = health_report(&state(), &status);
+        let expected = (None, "InvalidConfiguration");
+        assert_eq!((report.healthy, report.reason), expected);
+        status.scans = 0;
+        assert_eq!(health_report(&state(), &status).healthy, Some(false));
     }
 
     #[test]

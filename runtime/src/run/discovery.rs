@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, info, warn};
 
 use super::{Daemon, RESCAN_DELAY};
-use crate::device::{self, Inventory};
+use crate::device::{self, Gpu, Inventory};
 use crate::health::HealthEvent;
 use crate::host::HostFiles;
 use crate::nvml::{Nvml, NvmlError};
@@ -28,7 +28,7 @@ impl Daemon {
     pub(super) fn handle_opened(&mut self, nvml: Arc<dyn Nvml>) {
         self.open_at = None;
         self.failures = 0;
-        if self.status.driver_error.is_none() {
+        if self.scan_error.is_none() {
             info!("driver loaded");
         } else {
             debug!("driver loaded");
@@ -63,6 +63,11 @@ impl Daemon {
         let driver_recovered = self.status.driver_error.take().is_some();
         self.scan_error = None;
         self.outputs.metrics.count_rescan(true);
+        for gpu in &inventory.gpus {
+            if let Gpu::Unresponsive { error, .. } = gpu {
+                self.outputs.metrics.count_nvml_error(error.kind);
+            }
+        }
         self.status.scans += 1;
         self.status.scanned_at = Some(Instant::now());
         let is_first = self.inventory.gpus.is_empty();
@@ -80,6 +85,9 @@ impl Daemon {
         let differences = device::differences(&self.inventory, &self.config);
         self.status.update_differences(differences);
         self.publish_status();
+        if driver_recovered && self.status.scans > 1 {
+            info!("the driver can be used again");
+        }
         if is_changed {
             info!(gpus = self.inventory.gpus.len(), "discovered GPUs");
         }
@@ -90,7 +98,7 @@ impl Daemon {
         self.check_mps();
         // After a reload of the driver, the same GPUs may be back and have recovered.
         self.publish();
-        self.apply_reaction(reaction);
+        self.apply_reaction(&reaction);
         self.monitor.compare(&self.inventory);
     }
 

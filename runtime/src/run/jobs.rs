@@ -109,7 +109,7 @@ impl Daemon {
         let reaction = self
             .health
             .handle_response(&self.inventory, gpu, result, now);
-        self.apply_reaction(reaction);
+        self.apply_reaction(&reaction);
     }
 
     /// Continues without the answers of calls that do not return.

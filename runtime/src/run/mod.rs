@@ -1,6 +1,7 @@
 //! The daemon: its state, its events, and its reactions to them. All reactions are in this module.
 
 mod allocator;
+mod configuration;
 mod discovery;
 mod driver;
 mod event;
@@ -21,7 +22,7 @@ use std::time::Duration;
 use gpuc_schema::node_config::NodeConfig;
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
-use tracing::{error, info, warn};
+use tracing::{error, info};
 
 pub use driver::{CALL_TIMEOUT, DriverLoader};
 pub use event::Event;
@@ -29,7 +30,7 @@ pub use health_store::HealthStore;
 pub use status::Status;
 pub use wiring::{Machine, Settings, serve};
 
-use crate::config::{self, LoadedConfig};
+use crate::config::LoadedConfig;
 use crate::device::{self, Inventory};
 use crate::health::{Health, Reaction};
 use crate::host::HostFiles;
@@ -79,7 +80,7 @@ pub struct Daemon {
     monitor: Monitor,
     logged_xids: LoggedXids,
     /// Why driver events are not monitored; logged once.
-    logged_monitoring_error: Option<String>,
+    logged_monitoring_error: Option<(String, Instant)>,
     /// When to query the GPUs without faults.
     poll_at: Instant,
     inventory: Arc<Inventory>,
@@ -148,6 +149,10 @@ impl Daemon {
             loader,
             events,
         };
+        daemon
+            .outputs
+            .metrics
+            .initialize(&daemon.outputs.state.borrow());
         daemon.set_unknown_keys(loaded.unknown_keys);
         daemon.publish_status();
         daemon.check_mps();
@@ -216,13 +221,8 @@ impl Daemon {
                 }
             }
             Event::Returned(subject) => self.handle_return(subject),
-            Event::Config(Ok(config)) => self.apply_config(config),
-            Event::Config(Err(error)) => {
-                error!("new configuration rejected, keeping the previous one: {error}");
-                self.outputs.metrics.count_rejected_config();
-                self.status.config_error = Some(error.to_string());
-                self.publish_status();
-            }
+            Event::Config(Ok(config)) => self.handle_config(config),
+            Event::Config(Err(error)) => self.reject_config(&error),
             Event::Plugin(event) => self.handle_plugin_event(event),
             Event::Rescan => self.scan_at = Some(Instant::now()),
             Event::Liveness(reply) => {
@@ -230,47 +230,6 @@ impl Daemon {
             }
             Event::Shutdown(_) => {}
         }
-    }
-
-    fn set_unknown_keys(&mut self, keys: Vec<String>) {
-        self.outputs.metrics.set_unknown_keys(keys.len());
-        self.status.update_unknown_keys(keys);
-    }
-
-    fn apply_config(&mut self, loaded: LoadedConfig) {
-        let config = self.loader.adjust_config(loaded.config);
-        self.set_unknown_keys(loaded.unknown_keys);
-        // The other containers of the pod have read the old one, and the mounts are those of the old one.
-        if config.start_settings() != self.config.start_settings() {
-            warn!(
-                "`driver`, or `sharing` with MPS or MIG, has changed: the new configuration takes effect when this pod \
-                 restarts"
-            );
-            self.status.config_error = None;
-            self.publish_status();
-            return;
-        }
-        info!(pool = config.pool, "configuration changed");
-        let watched = self.health.policy().needs_monitoring();
-        let policy = health_policy::resolve(&config, &self.health_check_variables);
-        self.health.set_policy(policy);
-        self.outputs
-            .metrics
-            .set_config_hash(&config::digest(&config));
-        self.config = Arc::new(config);
-        self.status.config_error = None;
-        let differences = device::differences(&self.inventory, &self.config);
-        self.status.update_differences(differences);
-        self.publish_status();
-        if self.health.policy().needs_monitoring() != watched {
-            self.watch_driver();
-            let monitoring = self.health.monitoring();
-            self.outputs
-                .metrics
-                .record_reaction(&Reaction::default(), monitoring);
-        }
-        self.check_mps();
-        self.publish();
     }
 
     fn handle_plugin_event(&mut self, event: PluginEvent) {
@@ -328,8 +287,10 @@ impl Daemon {
             self.scan_at = Some(self.scan_at.map_or(soon, |at| at.min(soon)));
         }
         self.spec_error = spec_error;
-        if state != **self.outputs.state.borrow() {
+        let before = Arc::clone(&self.outputs.state.borrow());
+        if state != *before {
             self.outputs.metrics.initialize(&state);
+            self.report_transitions(&before, &state);
             self.outputs.state.send_replace(Arc::new(state));
         }
     }

@@ -64,14 +64,21 @@ impl Probes for EventLoopProbes {
             .filter(|resource| !status.registered.contains(*resource))
             .collect();
         if missing.is_empty() {
-            Ok(())
-        } else {
-            Err(format!(
-                "not registered with the kubelet: {} (the kubelet is not running, does not watch the devices, \
-                 or registration is pending)",
-                missing.join(", ")
-            ))
+            return Ok(());
         }
+        let errors = missing.iter().filter_map(|resource| {
+            let error = status.registration_errors.get(*resource)?;
+            Some(format!("{resource}: {error}"))
+        });
+        let mut errors: Vec<_> = errors.collect();
+        if errors.is_empty() {
+            errors.push("the kubelet is not running, or registration is pending".to_owned());
+        }
+        Err(format!(
+            "not registered with the kubelet: {} ({})",
+            missing.join(", "),
+            errors.join("; ")
+        ))
     }
 }
 

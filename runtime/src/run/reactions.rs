@@ -1,6 +1,7 @@
 //! Reactions to the health of GPUs and to the monitoring of driver events.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -13,9 +14,13 @@ use crate::health::xid::{self, Effect};
 use crate::health::{HealthEvent, Monitoring, Reaction, WatchReport};
 use crate::nvml::reports::CountedReport;
 use crate::nvml::{NvmlError, NvmlEvent, NvmlEventKind};
+use crate::state::State;
 
 /// Interval of the health queries of GPUs without faults: a GPU that is lost without an event is noticed within it.
 pub(super) const POLL_INTERVAL: Duration = Duration::from_secs(5);
+
+/// Interval between log lines about the same failure of the monitoring.
+const MONITORING_LOG_INTERVAL: Duration = Duration::from_mins(10);
 
 /// Minimum interval between log lines about the same Xid of a GPU.
 const XID_LOG_INTERVAL: Duration = Duration::from_mins(1);
@@ -51,8 +56,9 @@ impl Daemon {
         match &report {
             WatchReport::Failed(error) => self.log_monitoring_failure(error),
             WatchReport::Dropped => warn!("{count} driver events were dropped: querying all GPUs"),
-            WatchReport::Started { .. } => self.logged_monitoring_error = None,
-            WatchReport::Event(_) => {}
+            WatchReport::Started { .. } => {}
+            // A subscription that starts can still hang or fail.
+            WatchReport::Event(_) => self.logged_monitoring_error = None,
         }
         let event = HealthEvent::Watch(report);
         self.outputs
@@ -61,7 +67,7 @@ impl Daemon {
         let reaction = self
             .health
             .apply(&self.inventory, &event, self.health_store.now());
-        self.apply_reaction(reaction);
+        self.apply_reaction(&reaction);
         if let HealthEvent::Watch(WatchReport::Started { .. }) = event {
             self.monitor.compare(&self.inventory);
         }
@@ -72,13 +78,15 @@ impl Daemon {
     fn log_monitoring_failure(&mut self, error: &NvmlError) {
         let error = error.to_string();
         // Without a driver, all devices are unhealthy, which is logged.
-        let is_known = self.status.driver_error.is_some()
-            || self.logged_monitoring_error.as_ref() == Some(&error);
+        let last = self.logged_monitoring_error.as_ref();
+        let is_logged = last
+            .is_some_and(|(logged, at)| *logged == error && at.elapsed() < MONITORING_LOG_INTERVAL);
+        let is_known = self.status.driver_error.is_some() || is_logged;
         if is_known {
             debug!("driver events are not monitored: {error}");
         } else {
-            warn!("GPUs are advertised without health monitoring: {error}");
-            self.logged_monitoring_error = Some(error);
+            warn!("driver events are not monitored, only queries every {POLL_INTERVAL:?}: {error}");
+            self.logged_monitoring_error = Some((error, Instant::now()));
         }
     }
 
@@ -108,15 +116,16 @@ impl Daemon {
     }
 
     /// Applies a change of device health.
-    pub(super) fn apply_reaction(&mut self, reaction: Reaction) {
+    pub(super) fn apply_reaction(&mut self, reaction: &Reaction) {
         self.outputs
             .metrics
-            .record_reaction(&reaction, self.health.monitoring());
+            .set_monitoring(self.health.monitoring());
+        let before = Arc::clone(&self.outputs.state.borrow());
         for (uuid, cause) in &reaction.became_unhealthy {
-            error!("{uuid} is unhealthy: {cause}");
-        }
-        for uuid in &reaction.recovered {
-            info!("{uuid} recovered");
+            // Others are logged when they are published.
+            if before.unhealthy.contains_key(uuid) {
+                error!("{uuid} is unhealthy: {cause}");
+            }
         }
         self.health_store.schedule(&self.health, reaction.changed);
         if reaction.rescan {
@@ -125,6 +134,27 @@ impl Daemon {
         if reaction.changed {
             self.publish();
         }
+    }
+
+    /// Logs and counts the devices that became unhealthy or recovered, for any reason, and reports them as events.
+    pub(super) fn report_transitions(&self, before: &State, after: &State) {
+        let new = after.unhealthy.iter();
+        let new = new.filter(|(id, _)| !before.unhealthy.contains_key(*id));
+        let old = before.unhealthy.keys();
+        let old = old.filter(|id| !after.unhealthy.contains_key(*id));
+        let reaction = Reaction {
+            became_unhealthy: new.map(|(id, cause)| (id.clone(), cause.clone())).collect(),
+            // A device that is gone has not recovered.
+            recovered: old.filter(|id| after.has_device(id)).cloned().collect(),
+            ..Reaction::default()
+        };
+        for (id, cause) in &reaction.became_unhealthy {
+            error!("{id} is unhealthy: {cause}");
+        }
+        for id in &reaction.recovered {
+            info!("{id} recovered");
+        }
+        self.outputs.metrics.count_transitions(&reaction);
         if !reaction.became_unhealthy.is_empty() || !reaction.recovered.is_empty() {
             // The queue may be full or closed.
             let _ = self.outputs.changes.try_send(reaction);
@@ -143,11 +173,16 @@ impl Daemon {
             .as_ref()
             .filter(|_| self.health.policy().needs_monitoring())
         else {
+            if self.nvml.is_some() {
+                info!(
+                    "driver events are not monitored: the configuration or DP_DISABLE_HEALTHCHECKS disables it"
+                );
+            }
             self.monitor.stop();
             return;
         };
         if let Err(error) = self.monitor.start(nvml) {
-            error!("GPUs are advertised without health monitoring: {error}");
+            error!("driver events are not monitored: {error}");
         }
     }
 
@@ -183,9 +218,11 @@ impl Daemon {
         let unmonitored: Vec<_> = unmonitored
             .map(|(gpu, error)| format!("GPU {gpu}: {error}"))
             .collect();
-        if self.status.unmonitored_gpus != unmonitored {
+        if self.status.unmonitored_gpus != unmonitored && self.status.driver_error.is_none() {
             for gpu in &unmonitored {
-                warn!("advertised without health monitoring: {gpu}");
+                warn!(
+                    "driver events are not monitored, only queries every {POLL_INTERVAL:?}: {gpu}"
+                );
             }
         }
         if (&self.status.monitoring_error, &self.status.unmonitored_gpus) != (&error, &unmonitored)

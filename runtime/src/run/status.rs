@@ -1,6 +1,6 @@
 //! The status of the daemon.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use tokio::time::Instant;
 
@@ -18,6 +18,8 @@ pub struct Status {
     pub unknown_keys: Vec<String>,
     /// The resources that the running kubelet has registered and watches.
     pub registered: BTreeSet<String>,
+    /// Why the last registration of a resource failed, until the kubelet watches it.
+    pub registration_errors: BTreeMap<String, String>,
     /// The number of successful GPU discoveries.
     pub scans: u64,
     /// When the last successful GPU discovery finished.
@@ -63,13 +65,26 @@ impl Status {
             PluginEvent::RegistrationChanged {
                 resource,
                 is_registered: true,
-            } => self.registered.insert(resource),
-            PluginEvent::RegistrationChanged { resource, .. }
-            | PluginEvent::Closed { resource } => self.registered.remove(&resource),
+            } => {
+                self.registration_errors.remove(&resource);
+                self.registered.insert(resource)
+            }
+            PluginEvent::RegistrationChanged { resource, .. } => self.registered.remove(&resource),
+            PluginEvent::Closed { resource } => {
+                self.registration_errors.remove(&resource);
+                self.registered.remove(&resource)
+            }
+            PluginEvent::NotRegistered { resource, error } => {
+                let before = self.registration_errors.insert(resource, error.clone());
+                before != Some(error)
+            }
+            PluginEvent::NotWatched { resource } => {
+                let error = "the kubelet accepted the registration and does not watch the devices: check its log".to_owned();
+                let before = self.registration_errors.insert(resource, error.clone());
+                before != Some(error)
+            }
             PluginEvent::Registered { .. }
-            | PluginEvent::NotRegistered { .. }
             | PluginEvent::DroppedByKubelet { .. }
-            | PluginEvent::NotWatched { .. }
             | PluginEvent::NotBound { .. }
             | PluginEvent::Bound { .. }
             | PluginEvent::SocketLost { .. }

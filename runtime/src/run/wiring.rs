@@ -264,6 +264,8 @@ async fn serve_http(
     let mut serving: Option<SocketAddr> = None;
     // The last address that could not be bound, and when to retry it.
     let mut refused: Option<(SocketAddr, Instant)> = None;
+    // The address whose failure is in the log.
+    let mut reported = None;
     loop {
         let port = state.borrow_and_update().config.metrics.port;
         let wanted = SocketAddr::new(address, port);
@@ -281,13 +283,19 @@ async fn serve_http(
                         http::Limits::default(),
                     ));
                     serving = Some(wanted);
+                    reported = None;
                 }
                 Err(error) => {
-                    match serving {
-                        None => warn!("cannot serve metrics and probes at {wanted}: {error}"),
-                        Some(old) => warn!(
-                            "metrics and probes stay at {old}: cannot listen on {wanted}: {error}"
-                        ),
+                    if reported != Some(wanted) {
+                        reported = Some(wanted);
+                        let old = serving.map_or_else(
+                            || "metrics and probes are not served".to_owned(),
+                            |old| format!("metrics and probes stay at {old}"),
+                        );
+                        warn!(
+                            "{old}: cannot listen on {wanted}: {error}; retrying: end the other process, or change \
+                             `metrics.port`"
+                        );
                     }
                     refused = Some((wanted, Instant::now() + PORT_RETRY));
                 }

@@ -269,6 +269,28 @@ pub fn find(name: &str) -> Result<&'static GpuModel, FindError> {
     }
 }
 
+/// The GPU models that a name of the driver (`NVIDIA H100 80GB HBM3`), of the label `nvidia.com/gpu.product`
+/// (`Tesla-T4`) or of a cloud's accelerator (`nvidia-l4`) can mean.
+pub fn find_by_product(name: &str) -> Vec<&'static GpuModel> {
+    let product = product::from_driver_name(name).to_lowercase();
+    let has_product = |model: &&&'static GpuModel| {
+        let mut products = model.products.iter().map(|it| it.to_lowercase());
+        products.any(|it| it == product || it.strip_prefix("nvidia-") == Some(&product))
+    };
+    let found: Vec<_> = MODELS.iter().filter(has_product).copied().collect();
+    if !found.is_empty() {
+        return found;
+    }
+    let product = product.replace('_', "-");
+    let short = product.strip_prefix("nvidia-").unwrap_or(&product);
+    let short = short.strip_prefix("tesla-").unwrap_or(short);
+    match find(short) {
+        Ok(model) => vec![model],
+        Err(FindError::Ambiguous(models)) => models,
+        Err(FindError::Unknown) => Vec::new(),
+    }
+}
+
 /// All names that [`find`] accepts: the keys, then the aliases; a shared alias appears once.
 pub fn accepted_names() -> Vec<&'static str> {
     let mut aliases: Vec<_> = MODELS
@@ -288,6 +310,32 @@ pub fn accepted_names() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn products_and_accelerators_name_models() {
+        let keys = |name: &str| -> Vec<_> {
+            let models = find_by_product(name);
+            models.into_iter().map(|model| model.key).collect()
+        };
+        for (name, key) in [
+            ("nvidia-tesla-t4", "t4-16gb"),
+            ("Tesla-T4", "t4-16gb"),
+            ("NVIDIA-A100-SXM4-40GB", "a100-sxm4-40gb"),
+            ("NVIDIA H100 80GB HBM3", "h100-sxm5-80gb"),
+            ("nvidia-l4", "l4-24gb"),
+            ("NVIDIA L4", "l4-24gb"),
+        ] {
+            assert_eq!(keys(name), [key], "{name}");
+        }
+        assert!(keys("nvidia-tesla-a100").len() > 1);
+        assert_eq!(keys("nvidia-"), [""; 0]);
+        assert_eq!(keys("Tesla"), [""; 0]);
+        for model in MODELS {
+            for product in model.products {
+                assert!(keys(product).contains(&model.key), "{product}");
+            }
+        }
+    }
 
     #[test]
     fn models_are_sorted_and_unique() {

@@ -52,6 +52,45 @@ fn dash_is_standard_input() {
     run_with_input(&workspace, &["build", "-", "--check"], GOOD.as_bytes()).expect_silent_success();
 }
 
+/// Messages quote lines of bases: a stranger's pull request must not print other files of the machine.
+#[test]
+fn base_is_in_the_repository_of_its_file() {
+    let workspace = Workspace::empty();
+    workspace.write("secret.yaml", "password: [hunter2\n");
+    std::fs::create_dir_all(workspace.path("repo/.git")).unwrap();
+    workspace.write("repo/base.yaml", GOOD);
+    let check = |base: &str| {
+        let text = format!(
+            "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {{name: other}}\nbase: {base}\n"
+        );
+        workspace.write("repo/clusters/gpu-cluster.yaml", &text);
+        workspace.run(&["check", "repo/clusters", "-q"])
+    };
+    check("../base.yaml").expect_silent_success();
+    let secret = workspace.path("secret.yaml").display().to_string();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&secret, workspace.path("repo/link.yaml")).unwrap();
+    for base in [
+        "../../secret.yaml",
+        &secret,
+        "../link.yaml",
+        "../../missing.yaml",
+    ] {
+        if base.ends_with("link.yaml") && !cfg!(unix) {
+            continue;
+        }
+        let result = check(base).expect_code(2);
+        let message = "is outside the repository";
+        assert!(result.stdout.contains(message), "{base}: {}", result.stdout);
+        assert!(!result.stdout.contains("hunter2"), "{}", result.stdout);
+    }
+    // A submodule is in the repository around it.
+    std::fs::write(workspace.path("repo/clusters/.git"), "gitdir: x").unwrap();
+    check("../base.yaml").expect_silent_success();
+    std::fs::remove_dir(workspace.path("repo/.git")).unwrap();
+    check("../base.yaml").expect_code(2);
+}
+
 #[test]
 fn piped_input_can_name_a_base() {
     let workspace = Workspace::empty();

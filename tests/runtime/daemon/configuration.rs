@@ -174,7 +174,8 @@ async fn hash_is_independent_of_formatting() {
     let node = Node::running(H100).await;
     let first = hash(&node).await;
     node.configure_with(&serde_json::to_string_pretty(&node.config).unwrap());
-    node.wait_for_log("configuration changed").await;
+    node.wait_for_log("the configuration is the active one again")
+        .await;
     settle().await;
     assert_eq!(hash(&node).await, first);
     let mut other = node.config.clone();
@@ -203,16 +204,28 @@ async fn start_settings_take_effect_with_the_next_pod() {
     let mig = json!({"mig": {"strategy": "mixed", "apply": true, "gpus": []}});
     node.start_all().await;
     let exclusive = node.config.clone();
-    for sharing in [mps.clone(), mig] {
-        node.config["sharing"] = sharing;
+    let pending = async |node: &Node| {
+        let metrics = node.metrics().await;
+        metrics.values_with_labels("gpuc_config_restart_pending", &[])
+    };
+    assert_eq!(pending(&node).await, [0.0]);
+    let cdi = json!({"cdi": {"specDir": "/nowhere"}});
+    for (key, value) in [("sharing", mps), ("sharing", mig), ("devices", cdi)] {
+        node.config = exclusive.clone();
+        node.config[key] = value;
         node.config["pool"] = json!("other");
+        node.config["newKey"] = json!(1);
         node.configure();
-        node.wait_for_log("takes effect when this pod restarts")
-            .await;
+        node.wait_for_log(&format!(
+            "`{key}` changed: the new configuration takes effect"
+        ))
+        .await;
         settle().await;
         node.wait_for_devices(GPU, 8, 8).await;
         node.allocate(GPU, &["GPU-3"]).await.unwrap();
         node.wait_until_ready().await;
+        assert_eq!(pending(&node).await, [1.0]);
+        assert!(!node.log().contains("does not know"), "{}", node.log());
     }
     let mut other_driver = exclusive.clone();
     other_driver["driver"]["containerRoot"] = json!("/nowhere");
@@ -226,13 +239,14 @@ async fn start_settings_take_effect_with_the_next_pod() {
     node.config["sharing"] = time_slicing(2);
     node.configure();
     node.wait_for_devices(GPU, 16, 16).await;
+    assert_eq!(pending(&node).await, [0.0]);
 }
 
 /// The list of the control daemon says which GPUs it serves.
 #[tokio::test]
 async fn gpus_without_mps_control_daemon_are_unhealthy() {
     let mut node = Node::new(H100);
-    let ready = node.path("mps/nvidia.com/gpu/ready");
+    let folder = node.path("mps/nvidia.com/gpu");
     node.config["sharing"] =
         json!({"mps": {"replicas": 2, "rename": false, "root": node.path("mps")}});
     node.configure();
@@ -243,9 +257,10 @@ async fn gpus_without_mps_control_daemon_are_unhealthy() {
         error.message().contains("MPS control daemon is not ready"),
         "{error}"
     );
-    fs::create_dir_all(ready.parent().unwrap()).unwrap();
+    fs::create_dir_all(folder).unwrap();
     let served: Vec<_> = (0..7).map(|gpu| format!("GPU-{gpu}")).collect();
-    fs::write(&ready, served.join("\n")).unwrap();
+    let folders = gpuc_runtime::mps::Folders::for_resource(&node.path("mps"), GPU);
+    let ready = folders.write_ready_file(&served).unwrap();
     node.wait_for_devices(GPU, 16, 14).await;
     node.allocate(GPU, &["GPU-3::0"]).await.unwrap();
     let error = node.allocate(GPU, &["GPU-7::0"]).await.unwrap_err();
@@ -253,8 +268,10 @@ async fn gpus_without_mps_control_daemon_are_unhealthy() {
         error.message().contains("started without this GPU"),
         "{error}"
     );
-    fs::remove_file(&ready).unwrap();
+    // A control container that was killed leaves the file, without the lock.
+    drop(ready);
     node.wait_for_devices(GPU, 16, 0).await;
+    assert!(folders.ready.exists());
     node.wait_for_log("see the log of the container `mps-control`")
         .await;
 }

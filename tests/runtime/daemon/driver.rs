@@ -292,7 +292,7 @@ async fn lasting_failure_is_logged_once() {
         "{log}"
     );
     assert_eq!(count("driver loaded"), 1, "{log}");
-    assert_eq!(count("without health monitoring"), 0, "{log}");
+    assert_eq!(count("driver events are not monitored"), 0, "{log}");
     node.driver.unset("error.nvmlDeviceGetCount_v2");
     node.wait_for_devices(GPU, 8, 8).await;
 }

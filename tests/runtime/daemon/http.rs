@@ -102,7 +102,8 @@ async fn used_port_does_not_stop_the_plugin() {
     node.start();
     node.wait_for_devices(GPU, 8, 8).await;
     node.allocate(GPU, &["GPU-0"]).await.unwrap();
-    node.wait_for_log("cannot serve metrics and probes").await;
+    node.wait_for_log("metrics and probes are not served: cannot listen on")
+        .await;
     drop(blocker);
     node.wait_until_ready().await;
 }

@@ -70,6 +70,13 @@ async fn full_gpu_in_mig_mode_is_unhealthy() {
     node.driver.set("gpu.5.mig", "off");
     node.driver.event("5 mig");
     node.wait_for_devices(GPU, 8, 8).await;
+    node.wait_for_log("GPU-5 recovered").await;
+    let metrics = node.metrics().await;
+    for to in ["unhealthy", "healthy"] {
+        let labels = [("device", "GPU-5"), ("to", to)];
+        let transitions = metrics.values_with_labels("gpuc_health_transitions_total", &labels);
+        assert_eq!(transitions, [1.0], "{to}");
+    }
 }
 
 /// NVIDIA's plugin marks one of the seven MIG devices.

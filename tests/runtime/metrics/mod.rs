@@ -408,7 +408,8 @@ async fn daemon_counters_are_exported() {
         (7, nvml_error(NvmlErrorKind::NotSupported, "no events")),
     ]
     .into();
-    plugin.record_reaction(&reaction, &Monitoring::Up { unwatched });
+    plugin.count_transitions(&reaction);
+    plugin.set_monitoring(&Monitoring::Up { unwatched });
     let page = test.read().await;
     let numbers = [
         ("gpuc_registration_failures_total", 1.0),

@@ -9,9 +9,11 @@ use gpuc_syntax::source::Sources;
 use super::allow_annotations::{self, span_contains};
 use super::claims::ClaimIndex;
 use super::context::CheckContext;
+use super::namespace_limits::LimitRangeCache;
 use super::object::Object;
 use super::read::Manifests;
 use super::rules::{self, RULES};
+use super::services::ScalerIndex;
 use super::{api_validation, pods, scheduling, yaml_aliases};
 
 /// Checks manifests against a cluster. Does nothing if the cluster has unresolved values.
@@ -39,6 +41,8 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         kustomized: kustomized.clone(),
         allow_annotations: allow_annotations::find_allow_annotations(applied),
         claims,
+        limit_ranges: LimitRangeCache::default(),
+        scalers: ScalerIndex::from_objects(objects),
         pods,
         incomplete: &manifests.incomplete,
         skipped: &manifests.skipped,

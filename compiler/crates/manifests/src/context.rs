@@ -8,10 +8,12 @@ use gpuc_syntax::source::Sources;
 
 use super::allow_annotations::AllowAnnotation;
 use super::claims::ClaimIndex;
+use super::namespace_limits::LimitRangeCache;
 use super::object::Object;
 use super::pod::Pod;
 use super::read::SkippedDocument;
 use super::scheduling::UnschedulablePod;
+use super::services::ScalerIndex;
 
 /// The context of the rules.
 pub(crate) struct CheckContext<'s> {
@@ -25,6 +27,10 @@ pub(crate) struct CheckContext<'s> {
     pub(crate) allow_annotations: Vec<AllowAnnotation<'s>>,
     /// The claims among the objects.
     pub(crate) claims: ClaimIndex<'s>,
+    /// The autoscalers among the objects.
+    pub(crate) scalers: ScalerIndex<'s>,
+    /// The LimitRanges of the namespaces.
+    pub(crate) limit_ranges: LimitRangeCache<'s>,
     /// All pods that the objects define.
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool fits.

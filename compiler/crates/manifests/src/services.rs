@@ -3,7 +3,7 @@
 //! All workloads are minimums. Pods that an autoscaler may add, objects that may be the same one in another file, and
 //! claims that several pods may share are not counted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::Cluster;
 use gpuc_model::scheduling::{Feasibility, RunningWorkload, contention};
@@ -38,11 +38,16 @@ const SCALERS: &[&str] = &["HorizontalPodAutoscaler", "ScaledObject"];
 type ControllerPods<'p, 's> = (usize, &'p Pod<'s>, PodCount);
 
 /// The workloads of services.
+#[derive(Clone)]
 pub(super) struct ServiceWorkloads<'s> {
     /// The workloads of the file, then those of the manifests.
     pub(super) workloads: Vec<RunningWorkload<'s>>,
     /// The number of workloads of the file.
     file_workload_count: usize,
+    /// For the first workloads of the manifests: the indexes of their pods, sorted.
+    service_pods: Vec<usize>,
+    /// The indexes of the pods of objects that may be the same one in another file.
+    duplicates: BTreeSet<usize>,
 }
 
 impl<'s> ServiceWorkloads<'s> {
@@ -52,8 +57,47 @@ impl<'s> ServiceWorkloads<'s> {
     }
 
     /// The same, with the target of `scaler` at its maximum. The workload has the span of the maximum.
-    pub(super) fn with_max(ctx: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
-        Self::collect_workloads(ctx, Some((scaler, max)))
+    pub(super) fn with_max(&self, ctx: &CheckContext<'s>, scaler: &Object, max: PodCount) -> Self {
+        let pods = ctx.pods.iter().enumerate();
+        let scaled = pods.filter(|(_, pod)| scales(scaler, pod.object));
+        let scaled: Vec<_> = scaled.collect();
+        if scaled
+            .iter()
+            .any(|(index, _)| self.duplicates.contains(index))
+        {
+            // The maximum can change which of the objects is counted.
+            return Self::collect_workloads(ctx, Some((scaler, max)));
+        }
+        let mut services = self.clone();
+        for (index, pod) in scaled {
+            let is_counted = max.pods > 0 && !is_generated_workload(ctx.cluster, pod.object);
+            let workload = is_counted
+                .then(|| service_workload(ctx, pod, max))
+                .flatten();
+            let workload = workload.map(|workload| RunningWorkload {
+                is_patched: max.span.is_some(),
+                ..workload
+            });
+            services.replace_service(index, workload);
+        }
+        services
+    }
+
+    /// Replaces the workload of a pod.
+    fn replace_service(&mut self, pod: usize, workload: Option<RunningWorkload<'s>>) {
+        let first = self.file_workload_count;
+        match (self.service_pods.binary_search(&pod), workload) {
+            (Ok(at), Some(workload)) => self.workloads[first + at] = workload,
+            (Ok(at), None) => {
+                self.service_pods.remove(at);
+                self.workloads.remove(first + at);
+            }
+            (Err(at), Some(workload)) => {
+                self.service_pods.insert(at, pod);
+                self.workloads.insert(first + at, workload);
+            }
+            (Err(_), None) => {}
+        }
     }
 
     fn collect_workloads(ctx: &CheckContext<'s>, scaled: Option<(&Object, PodCount)>) -> Self {
@@ -63,18 +107,12 @@ impl<'s> ServiceWorkloads<'s> {
         // An object in two files may be for two clusters or two stages: only the smaller one is certain.
         let mut smallest: BTreeMap<_, Vec<ControllerPods<'_, 's>>> = BTreeMap::new();
         let mut pod_index = 0;
-        let scalers: Vec<_> = ctx.objects.iter().filter(|it| is_scaler(it)).collect();
         for (index, pod) in ctx.pods.iter().enumerate() {
             let before = index.checked_sub(1).map(|before| &ctx.pods[before]);
             let is_same_object = before.is_some_and(|it| std::ptr::eq(it.object, pod.object));
             pod_index = if is_same_object { pod_index + 1 } else { 0 };
-            let max = scaled.filter(|(scaler, _)| {
-                let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
-                is_replicated
-                    && may_share_namespace(scaler, pod.object)
-                    && targets_object(scaler, pod.object)
-            });
-            let count = max.map(|it| it.1).or_else(|| min_pods(&scalers, pod));
+            let max = scaled.filter(|(scaler, _)| scales(scaler, pod.object));
+            let count = max.map(|it| it.1).or_else(|| min_pods(&ctx.scalers, pod));
             let count = count.filter(|it| it.pods > 0);
             let Some(count) = count.filter(|_| !is_generated_workload(ctx.cluster, pod.object))
             else {
@@ -92,13 +130,17 @@ impl<'s> ServiceWorkloads<'s> {
         let mut pods: Vec<_> = smallest.into_values().flatten().collect();
         pods.sort_unstable_by_key(|(index, ..)| *index);
         let max = scaled.and_then(|(_, max)| max.span);
-        for (_, pod, count) in pods {
-            let workload = service_workload(ctx, pod, count);
+        let mut service_pods = Vec::new();
+        for (index, pod, count) in pods {
+            let Some(workload) = service_workload(ctx, pod, count) else {
+                continue;
+            };
+            service_pods.push(index);
             // The scaled workload determines the span of a finding about several workloads.
-            workloads.extend(workload.map(|workload| RunningWorkload {
+            workloads.push(RunningWorkload {
                 is_patched: max.is_some() && count.span == max,
                 ..workload
-            }));
+            });
         }
         for pod in ctx.pods.iter().filter(|pod| pod.is_of_daemon_set()) {
             workloads.extend(daemon_set_workloads(ctx, pod));
@@ -106,6 +148,8 @@ impl<'s> ServiceWorkloads<'s> {
         Self {
             workloads,
             file_workload_count: from_file,
+            service_pods,
+            duplicates: find_duplicates(ctx),
         }
     }
 
@@ -133,15 +177,27 @@ impl<'s> ServiceWorkloads<'s> {
     }
 }
 
+/// The autoscalers whose target is among the manifests, with their maximums.
+pub(super) fn scalers_with_target<'s>(ctx: &CheckContext<'s>) -> Vec<(&'s Object, PodCount)> {
+    let objects = ctx.pods.iter().map(|pod| pod.object);
+    let targets: BTreeSet<_> = objects
+        .filter(|it| REPLICATED.contains(&it.kind.as_str()))
+        .map(|it| (it.kind.as_str(), it.name.as_deref()))
+        .collect();
+    let scalers = ctx.objects.iter().filter(|it| is_scaler(it));
+    let scalers = scalers.filter(|it| scale_target(it).is_some_and(|it| targets.contains(&it)));
+    scalers.filter_map(|it| Some((it, max_pods(it)?))).collect()
+}
+
 /// Whether an object scales others.
-pub(super) fn is_scaler(object: &Object) -> bool {
+fn is_scaler(object: &Object) -> bool {
     SCALERS.contains(&object.kind.as_str())
 }
 
 /// The maximum number of pods of an autoscaler.
 ///
 /// Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MaxReplicaCount` (from memory).
-pub(super) fn max_pods(scaler: &Object) -> Option<PodCount> {
+fn max_pods(scaler: &Object) -> Option<PodCount> {
     let key = match scaler.kind.as_str() {
         "HorizontalPodAutoscaler" => "maxReplicas",
         _ => "maxReplicaCount",
@@ -187,18 +243,45 @@ pub(super) fn configured_pods(pod: &Pod<'_>) -> Option<PodCount> {
     })
 }
 
+/// The autoscalers among the manifests, by the kind and the name of their targets.
+pub(crate) struct ScalerIndex<'s>(BTreeMap<(&'s str, &'s str), Vec<&'s Object>>);
+
+impl<'s> ScalerIndex<'s> {
+    /// Indexes the autoscalers among `objects`.
+    pub(super) fn from_objects(objects: &'s [Object]) -> Self {
+        let mut by_target: BTreeMap<_, Vec<_>> = BTreeMap::new();
+        for scaler in objects.iter().filter(|it| is_scaler(it)) {
+            if let Some((kind, Some(name))) = scale_target(scaler) {
+                by_target.entry((kind, name)).or_default().push(scaler);
+            }
+        }
+        Self(by_target)
+    }
+
+    /// The autoscalers that target an object.
+    fn targeting<'o>(
+        &'o self,
+        object: &'o Object,
+    ) -> impl Iterator<Item = &'s Object> + use<'o, 's> {
+        let key = object
+            .name
+            .as_deref()
+            .map(|name| (object.kind.as_str(), name));
+        let scalers = key.and_then(|key| self.0.get(&key));
+        let scalers = scalers.into_iter().flatten().copied();
+        scalers.filter(move |scaler| may_share_namespace(scaler, object))
+    }
+}
+
 /// The minimum number of pods of a service until it is deleted.
-fn min_pods(scalers: &[&Object], pod: &Pod<'_>) -> Option<PodCount> {
+fn min_pods(scalers: &ScalerIndex<'_>, pod: &Pod<'_>) -> Option<PodCount> {
     let metadata = pod.object.root.get("metadata");
     // The pods of an owned object are counted at its owner.
     if metadata.is_some_and(|it| it.get("ownerReferences").is_some()) {
         return None;
     }
     let count = configured_pods(pod)?;
-    let scalers = scalers.iter();
-    let scalers =
-        scalers.filter(|it| may_share_namespace(it, pod.object) && targets_object(it, pod.object));
-    let min = scalers.map(|scaler| {
+    let min = scalers.targeting(pod.object).map(|scaler| {
         let spec = scaler.root.get("spec");
         // Source: kedacore/keda `apis/keda/v1alpha1/scaledobject_types.go`, `MinReplicaCount` (from memory).
         let (key, default) = match scaler.kind.as_str() {
@@ -231,26 +314,46 @@ fn min_pods(scalers: &[&Object], pod: &Pod<'_>) -> Option<PodCount> {
 pub(super) fn initial_pods(ctx: &CheckContext<'_>, pod: &Pod<'_>) -> Option<PodCount> {
     let count = configured_pods(pod)?;
     let is_replicated = REPLICATED.contains(&pod.object.kind.as_str());
-    let scalers = ctx
-        .objects
-        .iter()
-        .filter(|it| is_replicated && SCALERS.contains(&it.kind.as_str()));
-    let min = min_pods(&scalers.collect::<Vec<_>>(), pod);
+    let min = is_replicated.then(|| min_pods(&ctx.scalers, pod)).flatten();
     Some(min.filter(|it| it.pods > count.pods).unwrap_or(count))
+}
+
+/// Whether an autoscaler determines the number of pods of an object.
+fn scales(scaler: &Object, object: &Object) -> bool {
+    targets_object(scaler, object)
+        && may_share_namespace(scaler, object)
+        && REPLICATED.contains(&object.kind.as_str())
+}
+
+/// The indexes of the pods of objects with the same kind and name, possibly in the same namespace.
+fn find_duplicates(ctx: &CheckContext<'_>) -> BTreeSet<usize> {
+    let mut by_name: BTreeMap<_, Vec<(usize, &Object)>> = BTreeMap::new();
+    for (index, pod) in ctx.pods.iter().enumerate() {
+        let alike = by_name.entry((&pod.object.kind, &pod.object.name));
+        alike.or_default().push((index, pod.object));
+    }
+    let mut duplicates = BTreeSet::new();
+    for alike in by_name.values() {
+        let is_duplicate = |object: &Object| {
+            let mut others = alike.iter().map(|(_, other)| *other);
+            others.any(|other| !std::ptr::eq(other, object) && may_share_namespace(other, object))
+        };
+        let found = alike.iter().filter(|(_, object)| is_duplicate(object));
+        duplicates.extend(found.map(|(index, _)| *index));
+    }
+    duplicates
 }
 
 /// Whether an autoscaler targets an object.
 fn targets_object(scaler: &Object, object: &Object) -> bool {
-    let target = scaler
-        .root
-        .get("spec")
-        .and_then(|it| it.get("scaleTargetRef"));
-    let named = |target: &Node| {
-        let name = target.get("name").and_then(Node::text);
-        let kind = target.get("kind").and_then(Node::text);
-        name == object.name.as_deref() && kind.unwrap_or("Deployment") == object.kind
-    };
-    target.is_some_and(named)
+    scale_target(scaler) == Some((object.kind.as_str(), object.name.as_deref()))
+}
+
+/// The kind and the name of an autoscaler's target.
+fn scale_target(scaler: &Object) -> Option<(&str, Option<&str>)> {
+    let target = scaler.root.get("spec")?.get("scaleTargetRef")?;
+    let text = |key: &str| target.get(key).and_then(Node::text);
+    Some((text("kind").unwrap_or("Deployment"), text("name")))
 }
 
 fn service_workload<'s>(

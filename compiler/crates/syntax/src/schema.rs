@@ -77,6 +77,37 @@ fn collect_paths() -> Vec<String> {
     found
 }
 
+/// The keys of the items of a list, or of a mapping, at a path; none if they are scalars.
+pub fn child_keys(path: &str) -> Vec<String> {
+    describe_key(path).map_or_else(
+        |_| Vec::new(),
+        |documented| documented.keys.into_iter().map(|(key, _)| key).collect(),
+    )
+}
+
+/// The required keys of a mapping at a path.
+pub fn required_keys(path: &str) -> Vec<String> {
+    let root = schema_value();
+    let Some(schema) = find_schema(&root, path) else {
+        return Vec::new();
+    };
+    let target = resolve_reference(&root, &schema);
+    let required = target.get("required").and_then(Value::as_array);
+    let required = required.into_iter().flatten().filter_map(Value::as_str);
+    required.map(str::to_owned).collect()
+}
+
+/// The schema of a key; list indexes are ignored.
+fn find_schema(root: &Value, path: &str) -> Option<Value> {
+    path.split('.').try_fold(root.clone(), |schema, part| {
+        let name = part.split('[').next()?;
+        let mut properties = properties(root, &schema).into_iter();
+        properties
+            .find(|(key, _)| key == name)
+            .map(|(_, below)| below)
+    })
+}
+
 /// The paths of keys with a suffix such as `mig` or `sharing.mig`, ignoring case.
 pub fn paths_with_suffix(name: &str) -> Vec<String> {
     let end = format!(".{}", name.to_lowercase());

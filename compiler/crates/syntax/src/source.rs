@@ -11,8 +11,14 @@ pub struct Source {
     path: String,
     text: Arc<str>,
     line_starts: Vec<u32>,
+    /// The number of characters before each multiple of [`COUNTED_BYTES`], for columns in long lines. A character
+    /// counts at its first byte.
+    char_counts: OnceLock<Vec<u32>>,
     indentation: OnceLock<usize>,
 }
+
+/// The distance in bytes of known character counts.
+const COUNTED_BYTES: usize = 1024;
 
 /// The number of lines that are used to detect the indentation.
 const SAMPLED_LINES: usize = 500;
@@ -32,6 +38,7 @@ impl Source {
             path: path.into(),
             text: Arc::from(text),
             line_starts,
+            char_counts: OnceLock::new(),
             indentation: OnceLock::new(),
         }
     }
@@ -58,11 +65,54 @@ impl Source {
         let line = self.line_starts.partition_point(|start| *start <= byte) - 1;
         let start = self.line_starts[line] as usize;
         let end = (byte as usize).min(self.text.len());
-        let before = self.text.get(start..end).unwrap_or_default();
+        let is_between_chars = self.text.is_char_boundary(end);
         Position {
             line: line + 1,
-            column: before.chars().count() + 1,
+            column: if is_between_chars {
+                self.count_chars(end) - self.count_chars(start) + 1
+            } else {
+                1
+            },
         }
+    }
+
+    /// The byte of a column in a line, both counted from 1; the end of the line if it is shorter.
+    pub fn byte_of_column(&self, line: usize, column: usize) -> usize {
+        let text = self.line(line);
+        let start = self.line_starts.get(line.wrapping_sub(1));
+        let start = start.map_or(self.text.len(), |byte| *byte as usize);
+        let wanted = self.count_chars(start) + column - 1;
+        let counts = self.char_counts();
+        let block = counts.partition_point(|count| *count as usize <= wanted);
+        // The last block that begins at or before the column, or the line.
+        let from = ((block.max(1) - 1) * COUNTED_BYTES).max(start);
+        let from = (from..self.text.len()).find(|byte| self.text.is_char_boundary(*byte));
+        let from = from.unwrap_or(self.text.len());
+        let rest = &self.text[from..];
+        let missing = wanted - self.count_chars(from).min(wanted);
+        let mut bytes = rest.char_indices().map(|(byte, _)| from + byte);
+        let end = start + text.len();
+        bytes.nth(missing).map_or(end, |byte| byte.min(end))
+    }
+
+    /// The number of characters before a byte.
+    fn count_chars(&self, byte: usize) -> usize {
+        let block = byte / COUNTED_BYTES;
+        let before = self.char_counts()[block] as usize;
+        before + count_char_starts(&self.text.as_bytes()[block * COUNTED_BYTES..byte])
+    }
+
+    fn char_counts(&self) -> &[u32] {
+        self.char_counts.get_or_init(|| {
+            let blocks = self.text.as_bytes().chunks(COUNTED_BYTES);
+            let mut counts = vec![0];
+            let mut count = 0;
+            for block in blocks {
+                count += count_char_starts(block);
+                counts.push(to_offset(count));
+            }
+            counts
+        })
     }
 
     /// The text of a line, counted from 1, without its line break.
@@ -137,6 +187,11 @@ impl Sources {
     }
 }
 
+/// The number of characters that begin in these bytes of UTF-8.
+fn count_char_starts(bytes: &[u8]) -> usize {
+    bytes.iter().filter(|byte| **byte & 0xC0 != 0x80).count()
+}
+
 /// The indentation width of a text.
 fn detect_indentation(text: &str) -> usize {
     let lines = text.lines().take(SAMPLED_LINES);
@@ -161,7 +216,26 @@ pub fn to_offset(index: usize) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        /// The same as counting the characters of the line one by one.
+        #[test]
+        fn columns_and_bytes_agree(text in "[aé😀\n]{0,3000}", at in 0..9000_usize) {
+            let source = Source::new("a.yaml", &text);
+            let byte = (0..=at.min(text.len())).rev().find(|byte| text.is_char_boundary(*byte));
+            let byte = byte.expect("0 is a boundary");
+            let position = source.position(to_offset(byte));
+            let start = text[..byte].rfind('\n').map_or(0, |end| end + 1);
+            prop_assert_eq!(position.line, text[..byte].matches('\n').count() + 1);
+            prop_assert_eq!(position.column, text[start..byte].chars().count() + 1);
+            prop_assert_eq!(source.byte_of_column(position.line, position.column), byte);
+            let end = source.byte_of_column(position.line, usize::MAX / 2);
+            prop_assert_eq!(end, start + source.line(position.line).len());
+        }
+    }
 
     #[test]
     fn positions_count_characters_and_lines_from_one() {

@@ -72,8 +72,12 @@ pub fn node_config(cluster: &Checked<'_>, pool: &Pool) -> NodeConfig {
 
 /// A digest of the settings that the runtime's containers read once, when they start.
 pub(super) fn start_digest(config: &NodeConfig) -> String {
-    let StartSettings { driver, sharing } = config.start_settings();
-    short_digest(&json!([driver, sharing]).to_string())
+    let StartSettings {
+        driver,
+        devices,
+        sharing,
+    } = config.start_settings();
+    short_digest(&json!([driver, devices, sharing]).to_string())
 }
 
 /// The components injected into containers in addition to their GPUs, each once.

@@ -43,6 +43,9 @@ pub use scheduling::DEFAULT_SCHEDULER;
 pub use security::{level_name, pod_security_violations};
 pub use types::{REMOVED_FIELDS, custom_groups};
 
+/// The maximum number of violations of an object; the rest is not validated. A file of 1 MB can have tens of thousands.
+pub const MAX_VIOLATIONS: usize = 100;
+
 /// A violation: the location, the problem, and the fix.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Violation {
@@ -120,6 +123,11 @@ impl<'n> ObjectContext<'_, 'n> {
         }
     }
 
+    /// Whether further violations would be dropped.
+    fn is_full(&self) -> bool {
+        self.violations.len() >= MAX_VIOLATIONS
+    }
+
     /// The innermost enclosing object of a type.
     fn enclosing_object(&self, name: &str) -> Option<&'n Node> {
         let mut above = self.ancestors.iter().rev();
@@ -151,7 +159,7 @@ pub fn other_versions(api_version: &str, kind: &str) -> Option<(&'static str, Ve
     (!versions.contains(&api_version)).then_some((project, versions))
 }
 
-/// The violations of an object, in the order of the text.
+/// The violations of an object, at most [`MAX_VIOLATIONS`], in the order of the text.
 pub fn validate_object(
     api_version: &str,
     kind: &str,
@@ -161,10 +169,14 @@ pub fn validate_object(
     let mut found = operators::validate(api_version, kind, node, extent);
     if let Some(name) = types::object_type_name(api_version, kind) {
         found.extend(validate_type(node, Vec::new(), name, extent));
-        return found;
+    } else {
+        for (path, name, node) in pod_templates(node) {
+            if found.len() < MAX_VIOLATIONS {
+                found.extend(validate_type(node, path, name, extent));
+            }
+        }
     }
-    let pods = pod_templates(node).into_iter();
-    found.extend(pods.flat_map(|(path, name, node)| validate_type(node, path, name, extent)));
+    found.truncate(MAX_VIOLATIONS);
     found
 }
 

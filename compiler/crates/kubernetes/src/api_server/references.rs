@@ -102,6 +102,9 @@ fn check_mounts(ctx: &mut ObjectContext<'_, '_>) {
                 else {
                     continue;
                 };
+                if ctx.is_full() {
+                    return;
+                }
                 let help = match closest_match(name, known.iter().copied()) {
                     Some(meant) => format!("did you mean `{meant}`?"),
                     None => {

@@ -96,11 +96,8 @@ impl<'s> EffectiveResources<'s> {
         let mut requests = parse_amounts(list("requests"), &mut unknown);
         fill_missing(&mut requests, &limits);
         for (own, defaults) in [
-            (&mut limits, ranges.container_defaults(|it| &it.default)),
-            (
-                &mut requests,
-                ranges.container_defaults(|it| &it.default_request),
-            ),
+            (&mut limits, &ranges.default_limits),
+            (&mut requests, &ranges.default_requests),
         ] {
             // The order of two different defaults is not known.
             let differing = defaults.differing.iter();

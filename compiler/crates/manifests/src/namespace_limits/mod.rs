@@ -8,7 +8,7 @@ use super::generated_objects::is_generated;
 use super::object::Object;
 
 pub(super) use defaulted::{EffectiveAmount, EffectiveResources};
-pub(super) use ranges::{LimitRangeItem, LimitRanges};
+pub(super) use ranges::{LimitRangeCache, LimitRangeItem, LimitRanges};
 
 /// The objects of a kind that apply to an object: those of its namespace, or, if the namespace is not set, those of the
 /// same file. `None` if one of them is not certain: a kustomization changes it, or it is in two files, possibly for two

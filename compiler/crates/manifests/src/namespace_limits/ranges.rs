@@ -1,6 +1,8 @@
 //! The LimitRanges of a namespace.
 
-use std::collections::BTreeSet;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use gpuc_model::{Cluster, Team};
 use gpuc_syntax::node::Node;
@@ -31,9 +33,20 @@ pub(crate) struct LimitRangeItem<'s> {
 
 /// The LimitRanges of a namespace: those of the manifests, and the one that gpuc generates.
 #[derive(Debug, Default)]
-pub(crate) struct LimitRanges<'s>(Vec<LimitRangeItem<'s>>);
+pub(crate) struct LimitRanges<'s> {
+    items: Vec<LimitRangeItem<'s>>,
+    /// The default limits of containers.
+    pub(super) default_limits: ContainerDefaults<'s>,
+    /// The default requests of containers.
+    pub(super) default_requests: ContainerDefaults<'s>,
+}
+
+/// The LimitRanges of objects, by namespace and file: thousands of objects have the same ones.
+pub(crate) type LimitRangeCache<'s> =
+    RefCell<BTreeMap<(Option<String>, u32), Option<Rc<LimitRanges<'s>>>>>;
 
 /// The defaults of containers from all LimitRanges.
+#[derive(Debug, Default)]
 pub(super) struct ContainerDefaults<'s> {
     /// The default amounts.
     pub(super) amounts: Amounts<'s>,
@@ -45,45 +58,58 @@ const CONTAINER_TYPE: &str = "Container";
 
 impl<'s> LimitRanges<'s> {
     /// The LimitRanges that apply to an object; `None` if they are not certain.
-    pub(crate) fn for_object(ctx: &CheckContext<'s>, object: &Object) -> Option<Self> {
+    pub(crate) fn for_object(ctx: &CheckContext<'s>, object: &Object) -> Option<Rc<Self>> {
+        let key = (object.namespace.clone(), object.root.span().source);
+        if let Some(known) = ctx.limit_ranges.borrow().get(&key) {
+            return known.clone();
+        }
+        let found = Self::find(ctx, object).map(Rc::new);
+        ctx.limit_ranges.borrow_mut().insert(key, found.clone());
+        found
+    }
+
+    fn find(ctx: &CheckContext<'s>, object: &Object) -> Option<Self> {
         let in_manifests = objects_in_namespace(ctx, "LimitRange", object)?;
         let mut items: Vec<_> = in_manifests.into_iter().flat_map(range_items).collect();
         let namespace = object.namespace.as_deref();
         let team = namespace.and_then(|it| ctx.cluster.team_of_namespace(it));
         items.extend(team.map(|(team, _)| generated_item(ctx.cluster, team)));
-        Some(Self(items))
+        Some(Self {
+            default_limits: container_defaults(&items, |it| &it.default),
+            default_requests: container_defaults(&items, |it| &it.default_request),
+            items,
+        })
     }
 
     /// The items of LimitRanges among the manifests.
     pub(crate) fn manifest_items(&self) -> impl Iterator<Item = (&'s Object, &LimitRangeItem<'s>)> {
-        self.0.iter().filter_map(|item| Some((item.range?, item)))
+        self.items
+            .iter()
+            .filter_map(|item| Some((item.range?, item)))
     }
+}
 
-    /// The defaults of containers in one of the lists.
-    pub(super) fn container_defaults(
-        &self,
-        list: impl for<'i> Fn(&'i LimitRangeItem<'s>) -> &'i Amounts<'s>,
-    ) -> ContainerDefaults<'s> {
-        let mut defaults = ContainerDefaults {
-            amounts: Amounts::new(),
-            differing: BTreeSet::new(),
-        };
-        for item in self.0.iter().filter(|it| it.applies_to == CONTAINER_TYPE) {
-            for (name, amount) in list(item) {
-                let first = defaults.amounts.entry(name).or_insert(*amount);
-                if first.amount != amount.amount {
-                    defaults.differing.insert(name);
-                }
+/// The defaults of containers in one of the lists.
+fn container_defaults<'s>(
+    items: &[LimitRangeItem<'s>],
+    list: impl for<'i> Fn(&'i LimitRangeItem<'s>) -> &'i Amounts<'s>,
+) -> ContainerDefaults<'s> {
+    let mut defaults = ContainerDefaults::default();
+    for item in items.iter().filter(|it| it.applies_to == CONTAINER_TYPE) {
+        for (name, amount) in list(item) {
+            let first = defaults.amounts.entry(name).or_insert(*amount);
+            if first.amount != amount.amount {
+                defaults.differing.insert(name);
             }
         }
-        defaults
-            .amounts
-            .retain(|name, _| !defaults.differing.contains(name));
-        for amount in defaults.amounts.values_mut() {
-            amount.is_default = true;
-        }
-        defaults
     }
+    defaults
+        .amounts
+        .retain(|name, _| !defaults.differing.contains(name));
+    for amount in defaults.amounts.values_mut() {
+        amount.is_default = true;
+    }
+    defaults
 }
 
 /// The items of a LimitRange among the manifests. For containers, Kubernetes derives missing defaults from `max`, and

@@ -1,10 +1,12 @@
 //! The maximum replicas of an autoscaler exceed the quota or the capacity of the pools.
 
+use std::collections::BTreeSet;
+
 use gpuc_model::scheduling::contention::{self, ExceededByTeam};
 use gpuc_model::scheduling::find_over_capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::services::{ServiceWorkloads, is_scaler, max_pods};
+use crate::services::{ServiceWorkloads, scalers_with_target};
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -65,13 +67,13 @@ spec:
 };
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
-    let scalers = ctx.objects.iter().filter(|it| is_scaler(it));
-    let scalers: Vec<_> = scalers.filter_map(|it| Some((it, max_pods(it)?))).collect();
+    let scalers = scalers_with_target(ctx);
     if scalers.is_empty() {
         return;
     }
     // Services whose minimum already does not fit are reported by other rules.
-    let min = ServiceWorkloads::from_context(ctx);
+    let services_at_min = ServiceWorkloads::from_context(ctx);
+    let min = services_at_min.clone();
     let over_capacities = find_over_capacity(ctx.cluster, &min.workloads).into_iter();
     let mut known: Vec<_> = over_capacities.flat_map(|it| it.workloads).collect();
     let min = min.with_quota_pools(ctx.cluster);
@@ -82,15 +84,15 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         !sums.is_empty()
     });
     known.extend(alone);
-    let known: Vec<_> = known
+    let known: BTreeSet<_> = known
         .into_iter()
         .map(|it| &min.workloads[it].title)
         .collect();
     for (scaler, max) in scalers {
-        let services = ServiceWorkloads::with_max(ctx, scaler, max);
+        let services = services_at_min.with_max(ctx, scaler, max);
         let mut workloads = services.workloads.iter();
         let own = workloads.position(|workload| Some(workload.span) == max.span);
-        let Some(own) = own.filter(|own| !known.contains(&&services.workloads[*own].title)) else {
+        let Some(own) = own.filter(|own| !known.contains(&services.workloads[*own].title)) else {
             continue;
         };
         let words = format!("the maximum of {}", scaler.title());

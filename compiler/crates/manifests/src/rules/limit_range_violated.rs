@@ -64,42 +64,40 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some(ranges) = ranges.filter(|_| pod.spec.get("resources").is_none()) else {
             continue;
         };
-        for (range, item) in ranges.manifest_items() {
-            check_pod(pod, range, item, &ranges, report);
+        if ranges.manifest_items().next().is_some() {
+            check_pod(pod, &ranges, report);
         }
     }
 }
 
-fn check_pod<'s>(
-    pod: &Pod<'s>,
-    range: &'s Object,
-    item: &LimitRangeItem<'s>,
-    ranges: &LimitRanges<'s>,
-    report: &mut Report,
-) {
-    match item.applies_to {
-        "Container" => {
-            for container in &pod.containers {
-                let resources = EffectiveResources::for_container(container.node, ranges);
-                let name = container.node.entry("name");
-                let span = name.map_or(container.node.span(), |it| it.value.span());
-                let subject = format!(": container `{}`", container.name());
-                for violation in violations(&resources, item) {
-                    violation.report((pod.object, range), &subject, span, report);
-                }
+fn check_pod<'s>(pod: &Pod<'s>, ranges: &LimitRanges<'s>, report: &mut Report) {
+    let containers = pod.containers.iter().map(|container| {
+        let name = container.node.entry("name");
+        let span = name.map_or(container.node.span(), |it| it.value.span());
+        let resources = EffectiveResources::for_container(container.node, ranges);
+        (
+            format!(": container `{}`", container.name()),
+            span,
+            resources,
+        )
+    });
+    let containers: Vec<_> = containers.collect();
+    let whole_pod = EffectiveResources::for_pod(pod.spec, ranges).map(|resources| {
+        let span = pod.spec.get("containers").map(Node::span);
+        let span = span.unwrap_or_else(|| pod.spec.span());
+        [(": the pod".to_owned(), span, resources)]
+    });
+    for (range, item) in ranges.manifest_items() {
+        let limited = match item.applies_to {
+            "Container" => &containers[..],
+            "Pod" => whole_pod.as_ref().map_or(&[][..], |it| &it[..]),
+            _ => &[],
+        };
+        for (subject, span, resources) in limited {
+            for violation in violations(resources, item) {
+                violation.report((pod.object, range), subject, *span, report);
             }
         }
-        "Pod" => {
-            let Some(resources) = EffectiveResources::for_pod(pod.spec, ranges) else {
-                return;
-            };
-            let span = pod.spec.get("containers").map(Node::span);
-            let span = span.unwrap_or_else(|| pod.spec.span());
-            for violation in violations(&resources, item) {
-                violation.report((pod.object, range), ": the pod", span, report);
-            }
-        }
-        _ => {}
     }
 }
 

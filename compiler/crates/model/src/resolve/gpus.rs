@@ -91,6 +91,19 @@ fn report_unknown(name: &Spanned<String>, cloud: &dyn Cloud, report: &mut Report
     }
     let message = format!("unknown GPU model `{name}`");
     let builder = report.diagnostic(&codes::GPU_MODEL_UNKNOWN, name.span, message);
+    let meant = gpu::find_by_product(name).into_iter();
+    let meant = meant.filter(|model| is_offered(model, cloud));
+    let builder = match meant.map(|model| model.key).collect::<Vec<_>>()[..] {
+        [] => builder,
+        [only] => {
+            let help = format!("gpuc calls it `{only}`");
+            return builder.help(help).replace(name.span, only).emit();
+        }
+        ref several => {
+            let several = phrases::quoted_list(several, 8);
+            return builder.help(format!("write one of {several}")).emit();
+        }
+    };
     let unambiguous = gpu::accepted_names()
         .into_iter()
         .filter(|name| gpu::find(name).is_ok_and(|model| is_offered(model, cloud)));

@@ -14,7 +14,7 @@ use super::cursor::Cursor;
 use super::pass::{Finding, Pass};
 use super::path::Path;
 use super::spanned_parts::SpannedParts;
-use super::{codes, misplaced_key};
+use super::{codes, foreign_keys, misplaced_key};
 use crate::diag::phrases;
 use crate::node::{Entry, Node, Origin};
 use crate::source::Span;
@@ -225,8 +225,11 @@ pub(super) fn report_unknown_key(
                 builder.help("delete it: this mapping has no keys")
             }
             (None, None) => {
-                let location_help =
-                    misplaced_key::location_help(&entry.key, &cursor.path.to_string());
+                let location = cursor.path.to_string();
+                let generic = misplaced_key::without_indexes(&location);
+                let location_help = foreign_keys::find_help(&generic, &entry.key)
+                    .map(str::to_owned)
+                    .or_else(|| misplaced_key::location_help(&entry.key, &location));
                 let elsewhere = location_help
                     .map(|it| format!("{it}; "))
                     .unwrap_or_default();

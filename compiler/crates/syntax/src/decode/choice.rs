@@ -10,6 +10,7 @@ use super::constraints::DecodeProblem;
 use super::cursor::Cursor;
 use crate::diag::phrases;
 use crate::node::{Entry, Scalar, Value};
+use crate::schema;
 use crate::yaml::core_schema::CoreValue;
 
 /// The selected option and its settings.
@@ -166,11 +167,18 @@ impl Choice<'_, '_> {
             self.cursor.path.quoted()
         );
         let label = format!("`{name}` is written without settings");
+        let path = format!("{}.{name}", self.cursor.path);
+        let required = schema::required_keys(&path);
+        let help = if required.is_empty() {
+            format!("write `{name}:` with nested settings, or `{{{name}: {{}}}}` without settings")
+        } else {
+            let required = required.iter().map(|key| format!("{key}: …"));
+            let required = required.collect::<Vec<_>>().join(", ");
+            format!("write its settings: `{{{name}: {{{required}}}}}`")
+        };
         self.cursor
             .reject(&codes::EXACTLY_ONE_REQUIRED, message, label, |builder| {
-                builder.help(format!(
-                    "write `{name}:` with nested settings, or `{{{name}: {{}}}}` without settings"
-                ))
+                builder.help(help)
             });
     }
 }

@@ -2,13 +2,14 @@
 
 use super::abbreviation::abbreviate;
 use super::access::{Items, Keys};
-use super::codes;
 use super::constraints::{DecodeProblem, plain_text};
 use super::number_ranges;
 use super::pass::{Finding, Pass};
 use super::path::Path;
+use super::{codes, misplaced_key};
 use crate::diag::{Code, DiagnosticBuilder};
 use crate::node::{Node, Origin, Scalar, Value};
+use crate::schema;
 use crate::source::Span;
 use crate::yaml::core_schema::{CoreValue, resolve_scalar};
 
@@ -290,6 +291,10 @@ impl<'de> Cursor<'de, '_> {
                 }
                 Value::Sequence(_) => builder.help("write its keys without `-`"),
                 Value::Scalar(_) | Value::Mapping(_) => match fields {
+                    Some(_) if let Some(taint) = self.taint_as_mapping() => {
+                        let help = format!("write `{taint}`");
+                        self.with_fix(builder.help(help), taint)
+                    }
                     Some(fields) if !fields.is_empty() => {
                         let known = crate::diag::phrases::quoted_conjunction(fields, "and");
                         builder.help(format!("the keys are {known}"))
@@ -299,6 +304,27 @@ impl<'de> Cursor<'de, '_> {
             }
         });
         None
+    }
+
+    /// The mapping for a taint in the notation of kubectl: `key=value:Effect`.
+    fn taint_as_mapping(&self) -> Option<String> {
+        let path = misplaced_key::without_indexes(&self.path.to_string());
+        let text = self.node.text().filter(|_| path.ends_with("taints"))?;
+        let (key_and_value, effect) = text.split_once(':')?;
+        let (key, value) = key_and_value.split_once('=').unwrap_or((key_and_value, ""));
+        let is_plain = |text: &str| {
+            let mut bytes = text.bytes();
+            bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_./".contains(&byte))
+        };
+        if key.is_empty() || ![key, value, effect].into_iter().all(is_plain) {
+            return None;
+        }
+        let value = if value.is_empty() {
+            String::new()
+        } else {
+            format!("value: \"{value}\", ")
+        };
+        Some(format!("{{key: {key}, {value}effect: {effect}}}"))
     }
 
     pub(super) fn expect_list(&self) -> Option<Items<'de, '_>> {
@@ -313,6 +339,13 @@ impl<'de> Cursor<'de, '_> {
                 });
             }
             Value::Scalar(_) => self.report_wrong_type(&codes::WRONG_TYPE, "a list", |builder| {
+                let keys = schema::child_keys(&self.path.to_string());
+                if !keys.is_empty() {
+                    let keys = crate::diag::phrases::quoted_conjunction(&keys, "and");
+                    return builder.help(format!(
+                        "write a list of mappings; the keys of each are {keys}"
+                    ));
+                }
                 match plain_text(self.node) {
                     Some(text)
                         if text

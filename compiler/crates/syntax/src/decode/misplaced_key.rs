@@ -8,7 +8,11 @@ use crate::source::Span;
 /// The maximum number of locations to list.
 const MAX_LISTED: usize = 3;
 
-/// A phrase with the locations of keys of this name: below `location` if there are any, otherwise anywhere.
+/// The maximum number of locations elsewhere that are listed: a name such as `version` or `name` has many meanings.
+const MAX_ELSEWHERE: usize = 1;
+
+/// A phrase with the locations of keys of this name: below `location` if there are any, otherwise anywhere, if the name
+/// has only one meaning.
 pub(super) fn location_help(key: &str, location: &str) -> Option<String> {
     let written_location = location;
     let location = without_indexes(location);
@@ -35,7 +39,7 @@ pub(super) fn location_help(key: &str, location: &str) -> Option<String> {
     let mut paths = paths;
     // A key directly below `location` is another option of the same choice.
     paths.retain(|path| *path != format!("{location}{end}"));
-    (!paths.is_empty()).then(|| {
+    (1..=MAX_ELSEWHERE).contains(&paths.len()).then(|| {
         format!(
             "the key belongs in {}",
             phrases::quoted_list(&paths, MAX_LISTED)
@@ -140,7 +144,7 @@ fn move_entry(entries: &mut Vec<Entry>, index: usize, path: &str) -> bool {
 }
 
 /// A path in the notation of the schema: `nodePools[2].sharing` is `nodePools.sharing`.
-fn without_indexes(path: &str) -> String {
+pub(super) fn without_indexes(path: &str) -> String {
     let parts = path.split('.').map(|part| part.split('[').next());
     parts.flatten().collect::<Vec<_>>().join(".")
 }

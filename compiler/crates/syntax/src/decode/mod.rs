@@ -12,6 +12,7 @@ mod constraints;
 mod cursor;
 mod deserialize;
 mod document;
+mod foreign_keys;
 mod misplaced_key;
 mod number_ranges;
 mod other_document;

@@ -191,6 +191,14 @@ fn wrong_types_have_help() {
         "0101 8:8: `allow` must be a list, not the string `machine-unknown`; help: write `[machine-unknown]`",
     );
     one(
+        "teams: [{name: a, quota: {gpus: 4}}]",
+        "0101 8:33: `teams[0].quota.gpus` must be a list, not `4`; help: write a list of mappings; the keys of each are `pool`, `profile`, `guaranteed`, `limit`, `lend` and `shares`",
+    );
+    one(
+        "charts: {kueue: {version: 0.19.0}}",
+        "0103 8:18: unknown key `version` in `charts.kueue`; help: gpuc pins the versions of charts, and `gpuc catalog charts` lists them; to use another one, install the chart yourself; the keys are `values`",
+    );
+    one(
         "queueing: {kueue: {}}",
         "0105 8:11: `kueue` for `queueing` cannot have settings; help: write `kueue` without settings",
     );
@@ -406,4 +414,66 @@ proptest! {
         let (cluster, found, _) = run(&text);
         prop_assert!(cluster.is_some() || !found.is_empty());
     }
+}
+
+/// Each help, applied as it says, is accepted.
+#[test]
+fn helps_for_keys_of_other_tools_are_accepted() {
+    let pool =
+        |more: &str| format!("{HEAD}nodePools:\n  - {{name: a, nodes: {{count: 1}}, {more}}}\n");
+    let help = |text: &str| {
+        let (_, found, _) = run(text);
+        let mut helps = found.iter().filter_map(|found| found.help.clone());
+        helps.next().unwrap_or_default()
+    };
+    for (wrong, expected, right) in [
+        (
+            "taints: [\"sku=gpu:NoSchedule\"]",
+            "write `{key: sku, value: \"gpu\", effect: NoSchedule}`",
+            "taints: [{key: sku, value: \"gpu\", effect: NoSchedule}]",
+        ),
+        (
+            "taints: [\"nvidia.com/gpu:NoExecute\"]",
+            "write `{key: nvidia.com/gpu, effect: NoExecute}`",
+            "taints: [{key: nvidia.com/gpu, effect: NoExecute}]",
+        ),
+        (
+            "sharing: timeSlicing",
+            "write its settings: `{timeSlicing: {replicas: …}}`",
+            "sharing: {timeSlicing: {replicas: 4}}",
+        ),
+        (
+            "instanceType: g6.xlarge",
+            "write the machine type as `machine`; ",
+            "machine: g6.xlarge",
+        ),
+        (
+            "accelerator: L4",
+            "write the GPUs as `gpu: {model: …, perNode: …}`; ",
+            "gpu: {model: L4, perNode: 1}",
+        ),
+        (
+            "diskSize: 100",
+            "write the size of the disk as `diskGiB`; ",
+            "diskGiB: 100",
+        ),
+    ] {
+        assert!(
+            help(&pool(wrong)).starts_with(expected),
+            "{}",
+            help(&pool(wrong))
+        );
+        check(&pool(right), &[]);
+    }
+    let counted = format!("{HEAD}nodePools:\n  - {{name: a, nodeCount: 1}}\n");
+    let (_, found, _) = run(&counted);
+    let unknown = found
+        .iter()
+        .find(|found| found.message.contains("nodeCount"));
+    let help = unknown.and_then(|found| found.help.as_deref());
+    let expected = "write the number of nodes as `nodes: {count: …}`; ";
+    assert!(
+        help.is_some_and(|help| help.starts_with(expected)),
+        "{help:?}"
+    );
 }

@@ -5,7 +5,12 @@ use std::fmt::Display;
 /// The maximum length of a word for suggestions; the comparison takes quadratic time.
 const MAX_WORD_LENGTH: usize = 64;
 
-/// The candidate that is closest to a word, if any is close enough. `None` if two are equally close.
+/// The maximum number of candidates of the same length as a word, more or less. Thousands of similar names are
+/// generated: none of them is meant more than the others, and comparing all takes too much time.
+const MAX_CANDIDATES: usize = 700;
+
+/// The candidate that is closest to a word, if any is close enough. `None` if two are equally close, or if there are
+/// too many candidates.
 pub fn closest_match<'c>(
     word: &str,
     candidates: impl IntoIterator<Item = &'c str>,
@@ -14,11 +19,16 @@ pub fn closest_match<'c>(
         return None;
     }
     let lower = word.to_lowercase();
+    let max_distance = |candidate: &str| 1 + word.len().min(candidate.len()) / 4;
+    let has_similar_length =
+        |candidate: &&str| candidate.len().abs_diff(word.len()) <= max_distance(candidate);
+    let candidates = candidates.into_iter().filter(has_similar_length);
+    let candidates: Vec<_> = candidates.take(MAX_CANDIDATES + 1).collect();
+    if candidates.len() > MAX_CANDIDATES {
+        return None;
+    }
     let distance = |candidate: &str| {
-        let max_distance = 1 + word.len().min(candidate.len()) / 4;
-        if candidate.len().abs_diff(word.len()) > max_distance {
-            return None;
-        }
+        let max_distance = max_distance(candidate);
         let distance = strsim::damerau_levenshtein(&lower, &candidate.to_lowercase());
         (distance <= max_distance && distance < word.chars().count()).then_some(distance)
     };

@@ -12,8 +12,9 @@ pub static FILE_UNUSABLE: Code = Code {
     severity: Severity::Error,
     summary: "a file is missing, cannot be read, is not UTF-8 text, or is a base with several documents",
     checks: "Whether every file on the command line or in `base` exists, is readable, and is UTF-8 text. A file in `base` has
-exactly one document.",
-        reason: "A document without its base is incomplete. gpuc skips it and checks all other documents.",
+exactly one document, and is in the same Git repository as the file that names it, also after symbolic links.",
+        reason: "A document without its base is incomplete. gpuc skips it and checks all other documents. Messages quote lines of a base:
+a pull request of a stranger must not print other files of the machine that checks it.",
         remedy: "Write `base` as a path relative to the file that contains it. Save the file as UTF-8. Split a base with several
 documents into several files.",
     bad: r#"base: no-such-file.yaml

@@ -1,6 +1,7 @@
 //! Loads files into documents, each merged over its `base`.
 
 pub mod codes;
+mod limits;
 mod merge;
 mod path;
 mod unions;
@@ -146,7 +147,8 @@ impl Loader<'_> {
         };
         let documents = text.map(|text| {
             let id = self.sources.add(path, &text);
-            Rc::new(yaml::parse(self.sources, id, self.report))
+            let documents = yaml::parse(self.sources, id, self.report);
+            Rc::new(limits::keep_within_limits(documents, self.report))
         });
         self.files.insert(path.to_owned(), documents.clone());
         documents
@@ -168,6 +170,9 @@ impl Loader<'_> {
             let first = first.map_or(Span::NONE, |earlier| earlier.span);
             self.report_chain(path, &reference, first);
             return None;
+        }
+        if let Err(reason) = self.world.check_base(path, &reference.path) {
+            return self.report_foreign(&reference, reason);
         }
         chain.push(reference.clone());
         let base = self.load_base(&reference, chain);
@@ -212,6 +217,15 @@ impl Loader<'_> {
             .diagnostic(&codes::FILE_UNUSABLE, reference.span, reason)
             .primary_label("referenced here")
             .help("set `base` to a file with one document, relative to this file")
+            .emit();
+        None
+    }
+
+    fn report_foreign(&mut self, reference: &BaseReference, reason: String) -> Option<Node> {
+        self.report
+            .diagnostic(&codes::FILE_UNUSABLE, reference.span, reason)
+            .primary_label("referenced here")
+            .help("move the base into the repository of this file")
             .emit();
         None
     }

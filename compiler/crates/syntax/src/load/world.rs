@@ -9,6 +9,12 @@ pub const STDIN: &str = "<stdin>";
 pub trait World {
     /// The bytes of a file.
     fn read(&self, path: &str) -> Result<Vec<u8>, ReadError>;
+
+    /// Whether the file `from` may have the base `base`, with the reason if not: messages quote lines of bases, which a
+    /// stranger's file must not choose freely.
+    fn check_base(&self, _from: &str, _base: &str) -> Result<(), String> {
+        Ok(())
+    }
 }
 
 /// The reason why a file cannot be read.

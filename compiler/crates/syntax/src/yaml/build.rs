@@ -23,10 +23,18 @@ pub(super) enum ParseStop {
 /// The value of an anchor.
 struct Anchored {
     node: Node,
-    /// The number of nodes.
-    size: usize,
+    size: TreeSize,
     /// The depth below the node.
     height: usize,
+}
+
+/// The size of a tree.
+#[derive(Clone, Copy, Default)]
+pub(super) struct TreeSize {
+    /// The number of nodes.
+    pub(super) nodes: usize,
+    /// The bytes of its texts and keys.
+    pub(super) bytes: usize,
 }
 
 /// The state of building a document's tree.
@@ -40,8 +48,8 @@ pub(super) struct Builder<'t, 'r> {
     max_findings: usize,
     /// The number of nodes.
     nodes: usize,
-    /// The number of copied nodes.
-    copies: usize,
+    /// The size of all copies.
+    copies: TreeSize,
 }
 
 impl<'t, 'r> Builder<'t, 'r> {
@@ -52,7 +60,7 @@ impl<'t, 'r> Builder<'t, 'r> {
             anchors: BTreeMap::new(),
             max_findings: report.diagnostics().len() + limits::FINDINGS,
             nodes: 0,
-            copies: 0,
+            copies: TreeSize::default(),
             report,
         }
     }
@@ -119,7 +127,10 @@ impl<'t, 'r> Builder<'t, 'r> {
             other => unreachable!("the parser starts no node with {other:?}"),
         };
         if anchor != 0 {
-            let size = self.nodes - nodes_before;
+            let size = TreeSize {
+                nodes: self.nodes - nodes_before,
+                bytes: text_bytes(&node),
+            };
             self.count_copies(size, span)?;
             let anchored = Anchored {
                 node: node.clone(),
@@ -188,7 +199,7 @@ impl<'t, 'r> Builder<'t, 'r> {
             return Err(report_depth(span, self.report));
         }
         self.count_copies(size, span)?;
-        self.count_nodes(size - 1, span)?;
+        self.count_nodes(size.nodes - 1, span)?;
         let mut node = self.anchors[&anchor].node.clone();
         set_alias(&mut node, span);
         Ok(node)
@@ -211,9 +222,12 @@ impl<'t, 'r> Builder<'t, 'r> {
     }
 
     /// Counts copied nodes before they are copied.
-    pub(super) fn count_copies(&mut self, nodes: usize, span: Span) -> Result<(), ParseStop> {
-        self.copies += nodes;
-        self.check_limit(self.copies, limits::COPIES, "values from aliases", span)
+    pub(super) fn count_copies(&mut self, size: TreeSize, span: Span) -> Result<(), ParseStop> {
+        self.copies.nodes += size.nodes;
+        self.copies.bytes += size.bytes;
+        let TreeSize { nodes, bytes } = self.copies;
+        self.check_limit(nodes, limits::COPIES, "values from aliases", span)?;
+        self.check_limit(bytes, limits::COPIED_BYTES, "bytes from aliases", span)
     }
 
     fn check_limit(
@@ -243,6 +257,19 @@ fn collection_end(style: StructureStyle, last: Span, end: Span) -> u32 {
     match style {
         StructureStyle::Flow => end.end,
         StructureStyle::Block => last.end,
+    }
+}
+
+/// The bytes of the texts and keys of a tree.
+pub(super) fn text_bytes(node: &Node) -> usize {
+    match &node.value {
+        Value::Scalar(Scalar::Written { text, .. }) => text.len(),
+        Value::Scalar(_) => 0,
+        Value::Sequence(items) => items.iter().map(text_bytes).sum(),
+        Value::Mapping(entries) => entries
+            .iter()
+            .map(|entry| entry.key.len() + text_bytes(&entry.value))
+            .sum(),
     }
 }
 

@@ -60,8 +60,9 @@ pub static YAML_LIMIT: Code = Code {
     name: "yaml-limit",
     severity: Severity::Error,
     summary: "the file is too large, nested too deeply, or expands too much through aliases",
-    checks: "Whether a file is at most 16 MiB and has at most 1,000,000 values. At most 200,000 values are copied by aliases. Lists and
-mappings are nested at most 64 levels deep.",
+    checks: "Whether a file is at most 16 MiB and has at most 1,000,000 values. At most 200,000 values, with 16 MiB of text, are copied by
+aliases. Lists and mappings are nested at most 64 levels deep. In a cluster file, they have at most 5,000 entries, and
+there are at most 500 documents.",
         reason: "Nested aliases multiply: a file of ten lines can expand to billions of values. The limits prevent gpuc from exhausting
 the machine's memory, so that it can safely check untrusted files.",
         remedy: "Split a large fleet into several files. Replace nested aliases with the value itself, or move common settings to a

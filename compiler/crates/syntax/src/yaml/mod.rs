@@ -21,6 +21,8 @@ pub mod limits {
     pub const NODES: usize = 1_000_000;
     /// Nodes of one file that anchors keep and aliases copy.
     pub const COPIES: usize = 200_000;
+    /// Bytes of the texts and keys of these nodes.
+    pub const COPIED_BYTES: usize = 16 * 1024 * 1024;
     /// Findings of one file, before the rest is skipped.
     pub const FINDINGS: usize = 100;
     /// Invalid documents of one file, before the rest is skipped.

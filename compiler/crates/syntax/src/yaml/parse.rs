@@ -306,6 +306,23 @@ mod tests {
         );
     }
 
+    /// A file of 200 KB must not become gigabytes of text.
+    #[test]
+    fn aliases_cannot_exceed_the_byte_limit() {
+        let aliases = |bytes: usize, count: usize| {
+            let text = "a".repeat(bytes);
+            ids(&format!("a: &a {text}\nb: [{}]\n", "*a, ".repeat(count)))
+        };
+        assert_eq!(aliases(100_000, 50_000), ["GPUC0003"]);
+        // The anchor counts as well.
+        let fitting = limits::COPIED_BYTES / 100_000 - 1;
+        assert_eq!(aliases(100_000, fitting), [""; 0]);
+        assert_eq!(aliases(100_000, fitting + 1), ["GPUC0003"]);
+        let key = "k".repeat(1_000);
+        let keys = format!("a: &a {{{key}: 1}}\nb: [{}]\n", "*a, ".repeat(20_000));
+        assert_eq!(ids(&keys), ["GPUC0003"]);
+    }
+
     #[test]
     fn aliases_cannot_exceed_the_depth_limit() {
         let mut text = format!("a0: &a0 {}1{}\n", "[".repeat(40), "]".repeat(40));

@@ -6,7 +6,7 @@ use gpuc_syntax::node::Node;
 use super::{Field, ValueType, defining_project, fields_of_type, is_removed_field};
 use crate::api_server::field_path::{Step, format_path};
 use crate::api_server::scalar::{ParsedValue, get_non_null, parse_value};
-use crate::api_server::{ObjectContext, Violation, Visit, rules};
+use crate::api_server::{MAX_VIOLATIONS, ObjectContext, Violation, Visit, rules};
 
 /// Checks a value and everything below it against a type.
 pub(in crate::api_server) fn validate_value<'n>(
@@ -73,6 +73,9 @@ fn validate_object_fields<'n>(look: &mut Visit<'n>, name: &'static str, node: &'
     let fields = fields_of_type(name);
     look.ancestors.push((name, node));
     for entry in node.entries() {
+        if look.violations.len() >= MAX_VIOLATIONS {
+            break;
+        }
         look.path.push(Step::Key(entry.key.clone()));
         match fields.iter().find(|field| field.name == entry.key) {
             Some(field) => validate_value(look, &field.value_type, &entry.value),

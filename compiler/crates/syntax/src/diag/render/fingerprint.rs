@@ -57,6 +57,9 @@ impl<'s> Fingerprints<'s> {
     }
 }
 
+/// The maximum length of a line that is hashed as a whole, in bytes.
+const MAX_LINE_BYTES: usize = 4096;
+
 /// The number of characters that are hashed per line.
 const HASHED_UNITS: usize = 100;
 
@@ -109,10 +112,21 @@ fn file_path(sources: &Sources, span: Span) -> &str {
     sources.get(span.source).map_or("", |source| source.path())
 }
 
+/// The text of the line, or of the value if the line is so long that hashing it for each of its findings takes too
+/// much time.
 fn line_text(sources: &Sources, span: Span) -> &str {
     let source = sources.get(span.source);
     source.map_or("", |source| {
-        source.line(source.position(span.start).line).trim()
+        let line = source.line(source.position(span.start).line).trim();
+        if line.len() <= MAX_LINE_BYTES {
+            line
+        } else {
+            let text = sources.text(span);
+            let end = (0..=MAX_LINE_BYTES)
+                .rev()
+                .find(|end| text.is_char_boundary(*end));
+            &text[..end.unwrap_or_default().min(text.len())]
+        }
     })
 }
 

@@ -12,8 +12,12 @@ use super::control_chars::{replace_control_char, replace_control_chars};
 use super::location::find_location;
 use super::options::Options;
 use super::summary::summary;
-use crate::diag::{Diagnostic, Label, Severity};
+use crate::diag::{Diagnostic, Label, Severity, phrases};
 use crate::source::{Source, Sources, to_offset};
+
+/// The maximum number of labels of a finding, in addition to the primary one. A finding about the services of a pool
+/// can have thousands.
+const MAX_LABELS: usize = 10;
 
 /// The maximum distance in lines of labels that share an excerpt.
 const MAX_LABEL_DISTANCE: usize = 4;
@@ -47,12 +51,20 @@ fn render_finding(text: &mut String, sources: &Sources, found: &Diagnostic, opti
             code.id, code.name
         ),
     );
-    for excerpt in excerpts(sources, found, options.width) {
+    let (labels, omitted) = found.labels.split_at(found.labels.len().min(MAX_LABELS));
+    for excerpt in excerpts(sources, &found.primary, labels, options.width) {
         write_line(
             text,
             format_args!("{}--> {}", " ".repeat(excerpt.gutter()), excerpt.location),
         );
         excerpt.draw(text, options.color);
+    }
+    if !omitted.is_empty() {
+        let omitted = phrases::pluralize(omitted.len(), "more location");
+        write_line(
+            text,
+            format_args!("... {omitted}; `--format json` lists all"),
+        );
     }
     if let Some(help) = &found.help {
         let lines: Vec<String> = help.lines().map(replace_control_chars).collect();
@@ -81,10 +93,9 @@ struct Excerpt {
 }
 
 /// The excerpts of a finding; the first one contains the primary label.
-fn excerpts(sources: &Sources, found: &Diagnostic, width: usize) -> Vec<Excerpt> {
-    let mut remaining: Vec<(&Label, bool)> =
-        found.labels.iter().map(|label| (label, false)).collect();
-    remaining.insert(0, (&found.primary, true));
+fn excerpts(sources: &Sources, primary: &Label, labels: &[Label], width: usize) -> Vec<Excerpt> {
+    let mut remaining: Vec<(&Label, bool)> = labels.iter().map(|label| (label, false)).collect();
+    remaining.insert(0, (primary, true));
     remaining.retain(|(label, _)| sources.get(label.span.source).is_some());
     let mut excerpts = Vec::new();
     while !remaining.is_empty() {
@@ -162,7 +173,7 @@ impl Excerpt {
         let primary = primary.map(|(label, _)| start_of(label));
         let window_start = |column: usize| column.saturating_sub(width / 3);
         let skipped = match (first, primary) {
-            _ if line.chars().nth(width).is_none() => 0,
+            _ if is_shorter(line, width) => 0,
             // The primary label is always visible.
             (Some(first), Some(primary)) if primary >= window_start(first) + width => {
                 window_start(primary)
@@ -170,12 +181,11 @@ impl Excerpt {
             (Some(first), _) => window_start(first),
             (None, _) => 0,
         };
-        let excerpt_text: String = line
-            .chars()
-            .skip(skipped)
-            .take(width)
-            .map(display_char)
-            .collect();
+        // The text before the excerpt can be long; only its length counts.
+        let line_start = source.byte_of_column(number, 1);
+        let from = source.byte_of_column(number, skipped + 1) - line_start;
+        let line = line.get(from..).unwrap_or_default();
+        let excerpt_text: String = line.chars().take(width).map(display_char).collect();
         self.text.push_str(if skipped > 0 { "…" } else { "" });
         let kept_begin = self.text.len();
         self.text.push_str(&excerpt_text);
@@ -194,7 +204,7 @@ impl Excerpt {
             };
             let (start, end) = match start_of(label).checked_sub(skipped) {
                 Some(column) => {
-                    let end = column + on_line.chars().count().max(1);
+                    let end = column + on_line.chars().take(width).count().max(1);
                     (byte(column), byte(end))
                 }
                 // A label before the window points at the ellipsis.
@@ -208,7 +218,7 @@ impl Excerpt {
                 LabeledSpan::new_with_span(text, span)
             });
         }
-        if line.chars().nth(skipped + width).is_some() {
+        if !is_shorter(line, width) {
             self.text.push('…');
         }
         self.text.push('\n');
@@ -248,6 +258,11 @@ impl Excerpt {
             text.push('\n');
         }
     }
+}
+
+/// Whether a text has at most `width` characters.
+fn is_shorter(text: &str, width: usize) -> bool {
+    text.chars().nth(width).is_none()
 }
 
 /// A character of a source line, one column wide.

@@ -1,0 +1,131 @@
+//! Keys of other tools, with the keys that gpuc has for them.
+
+/// Keys by their location, without indexes, each with what to write instead.
+const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
+    (
+        "nodePools",
+        &[
+            "count",
+            "desiredCapacity",
+            "desiredSize",
+            "initialNodeCount",
+            "nodeCount",
+            "numNodes",
+            "replicas",
+            "size",
+        ],
+        "write the number of nodes as `nodes: {count: …}`",
+    ),
+    (
+        "nodePools",
+        &[
+            "autoscaling",
+            "max",
+            "maxCount",
+            "maxNodes",
+            "maxSize",
+            "min",
+            "minCount",
+            "minNodes",
+            "minSize",
+            "scaling",
+        ],
+        "write the limits of the number of nodes as `nodes: {min: …, max: …}`",
+    ),
+    (
+        "nodePools",
+        &[
+            "flavor",
+            "instance",
+            "instanceType",
+            "instanceTypes",
+            "instance_type",
+            "machineType",
+            "machine_type",
+            "nodeType",
+            "vmSize",
+            "vm_size",
+        ],
+        "write the machine type as `machine`",
+    ),
+    (
+        "nodePools",
+        &[
+            "accelerator",
+            "acceleratorType",
+            "accelerators",
+            "gpuCount",
+            "gpuType",
+            "guestAccelerator",
+        ],
+        "write the GPUs as `gpu: {model: …, perNode: …}`",
+    ),
+    (
+        "nodePools",
+        &[
+            "bootDiskSizeGb",
+            "diskSize",
+            "diskSizeGb",
+            "osDiskSizeGB",
+            "rootVolumeSize",
+            "volumeSize",
+        ],
+        "write the size of the disk as `diskGiB`",
+    ),
+    ("nodePools", &["nodeLabels"], "write the labels as `labels`"),
+    ("nodePools", &["nodeTaints"], "write the taints as `taints`"),
+    (
+        "nodePools.nodes",
+        &["desired", "desiredCapacity", "replicas", "size"],
+        "write the number of nodes as `count`",
+    ),
+    (
+        "workloads",
+        &["gpus", "image", "replicas"],
+        "write the settings of the pods below a kind, such as `job` or `deployment`",
+    ),
+    (
+        "charts",
+        &["chartVersion", "targetRevision", "version"],
+        "gpuc pins the versions of charts, and `gpuc catalog charts` lists them; to use another one, install the chart \
+         yourself",
+    ),
+];
+
+/// Returns what to write instead of a key of another tool. For `charts`, the location is that of any chart.
+pub(super) fn find_help(location: &str, key: &str) -> Option<&'static str> {
+    let is_below_charts = location
+        .strip_prefix("charts.")
+        .is_some_and(|chart| !chart.contains('.'));
+    let location = if is_below_charts { "charts" } else { location };
+    let mut keys = FOREIGN_KEYS.iter();
+    let found = keys.find(|(known, keys, _)| *known == location && keys.contains(&key));
+    found.map(|(_, _, help)| *help)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schema::key_paths;
+
+    #[test]
+    fn foreign_keys_are_not_keys_of_gpuc() {
+        let paths = key_paths();
+        for (location, keys, help) in FOREIGN_KEYS {
+            assert!(paths.iter().any(|path| path == location), "{location}");
+            for key in *keys {
+                assert!(
+                    !paths.contains(&format!("{location}.{key}")),
+                    "{location}.{key}"
+                );
+                assert_eq!(
+                    find_help(location, key),
+                    Some(*help),
+                    "{key} is listed twice"
+                );
+            }
+        }
+        assert!(find_help("charts.kueue", "version").is_some());
+        assert_eq!(find_help("charts.kueue.values", "version"), None);
+    }
+}
