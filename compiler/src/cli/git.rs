@@ -36,14 +36,7 @@ struct CatFileBatch {
 impl Revision {
     /// Opens a revision of the repository that contains a folder.
     pub(super) fn open(folder: &Path, name: &str) -> Result<Self> {
-        let root = first_line(folder, &["rev-parse", "--show-toplevel"])?;
-        let Some(root) = root else {
-            bail!(
-                "{} is not in a Git repository\nhelp: use `--base DIR` to compare with another folder",
-                folder.display()
-            );
-        };
-        let root = resolve_links(Path::new(&root));
+        let root = resolve_links(Path::new(&repository_root(folder)?));
         let commit = match name.split_once("...") {
             Some((one, other)) => merge_base(&root, name, one, other)?,
             None => commit(&root, name)?,
@@ -180,8 +173,13 @@ impl Revision {
 
     /// Renamed files, as detected by git: the current path and the path in the revision.
     pub(super) fn renamed_files(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        // Compared with the index, not with the working tree: git would run the filters of the repository for it. A
+        // renamed file is in the index, or unknown to git.
         let arguments = [
             "diff",
+            "--cached",
+            "--no-ext-diff",
+            "--no-textconv",
             "--find-renames",
             "--diff-filter=R",
             "--name-status",
@@ -210,6 +208,7 @@ impl Revision {
             &self.root,
             &[
                 "log",
+                "--no-show-signature",
                 "--format=%H",
                 &max_count,
                 &self.commit,
@@ -330,8 +329,7 @@ impl World for Revision {
 
 impl CatFileBatch {
     fn start(root: &Path) -> Result<Self> {
-        let mut child = Command::new("git")
-            .current_dir(root)
+        let mut child = git_command(root)
             .args(["cat-file", "--batch"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -393,6 +391,24 @@ impl Drop for CatFileBatch {
     }
 }
 
+/// The root of the working tree that contains a folder.
+fn repository_root(folder: &Path) -> Result<String> {
+    let output = run_git(folder, &["rev-parse", "--show-toplevel"])?;
+    if output.status.success() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        return Ok(text.trim_end_matches(['\n', '\r']).to_owned());
+    }
+    let reason = String::from_utf8_lossy(&output.stderr);
+    // Other errors, such as a repository of another user, have git's own help.
+    if !reason.contains("not a git repository") {
+        return Err(git_error("rev-parse", &output));
+    }
+    bail!(
+        "{} is not in a Git repository\nhelp: use `--base DIR` to compare with another folder",
+        folder.display()
+    )
+}
+
 /// The commit that a revision names.
 fn commit(root: &Path, name: &str) -> Result<String> {
     // The name follows `--end-of-options`, so that a leading dash is not an option.
@@ -404,8 +420,14 @@ fn commit(root: &Path, name: &str) -> Result<String> {
         "--end-of-options",
         &commit_expression,
     ];
-    if let Some(commit) = first_line(root, &verify)? {
-        return Ok(commit);
+    let output = run_git(root, &verify)?;
+    if output.status.success() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        return Ok(text.trim_end_matches(['\n', '\r']).to_owned());
+    }
+    // With `--quiet`, an unknown name has no message, and a damaged repository has one.
+    if !output.stderr.is_empty() {
+        return Err(git_error("rev-parse", &output));
     }
     let head = first_line(root, &["rev-parse", "--verify", "--quiet", "HEAD"])?;
     Err(super::revision_error::unknown_revision(
@@ -436,11 +458,22 @@ fn first_line(folder: &Path, arguments: &[&str]) -> Result<Option<String>> {
     Ok(Some(text.trim_end_matches(['\n', '\r']).to_owned()))
 }
 
+/// The command `git` in a folder, without the programs that the configuration of a repository can name: a stranger's
+/// repository must not run any.
+fn git_command(folder: &Path) -> Command {
+    let mut command = Command::new("git");
+    command.current_dir(folder);
+    command.args([
+        "-c",
+        "core.fsmonitor=false",
+        "-c",
+        "core.hooksPath=/dev/null",
+    ]);
+    command
+}
+
 fn run_git(folder: &Path, arguments: &[&str]) -> Result<Output> {
-    let output = Command::new("git")
-        .current_dir(folder)
-        .args(arguments)
-        .output();
+    let output = git_command(folder).args(arguments).output();
     output.context("cannot run git\nhelp: install git, or compare with a folder: `--base DIR`")
 }
 

@@ -10,6 +10,13 @@ pub(super) fn unknown_revision(name: &str, has_commits: bool) -> anyhow::Error {
              help: commit once (`git add --all && git commit`), or name a folder to compare with"
         );
     }
+    if let Some((one, other)) = name.split_once("..") {
+        let one = if one.is_empty() { "HEAD" } else { one };
+        return anyhow!(
+            "`{name}` is a range, not one revision\n\
+             help: name one revision, `{one}`, or the merge base of both, `{one}...{other}`"
+        );
+    }
     if name.starts_with("HEAD") {
         return anyhow!(
             "unknown revision `{name}`: the repository's history is shorter\n\

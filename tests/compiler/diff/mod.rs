@@ -7,6 +7,7 @@ mod diff_command;
 mod edit_table;
 mod existing_nodes;
 mod gpus;
+mod hostile_repositories;
 mod hosts;
 mod impacts;
 mod many_edits;
