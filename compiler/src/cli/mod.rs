@@ -13,6 +13,7 @@ mod expand;
 mod explain;
 mod findings;
 mod git;
+mod git_command;
 mod graph;
 mod init;
 mod inputs;

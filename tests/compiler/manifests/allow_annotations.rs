@@ -68,7 +68,7 @@ fn object_can_allow_its_own_warnings() {
     let of_one = format!(
         "{}{}",
         pod_with_allow("GPUC4016", POD),
-        pod_with_allow("", POD)
+        pod_with_allow("", POD).replace("{name: a, annotations", "{name: b, annotations")
     );
     assert_eq!(ids_and_severities(&of_one, &[]), [floating]);
     let denied = ids_and_severities(&pod_with_allow("GPUC4016", POD), &["GPUC4016"]);

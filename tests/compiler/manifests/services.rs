@@ -22,7 +22,10 @@ fn controller(kind: &str, metadata: &str, spec: &str) -> String {
                 template.replace("spec: {tol", "spec: {restartPolicy: Never, tol")
             ),
         ),
-        _ => ("apps/v1", format!("{spec}, {template}")),
+        _ => {
+            let selector = "selector: {matchLabels: {app: a}}";
+            ("apps/v1", format!("{spec}, {selector}, {template}"))
+        }
     };
     format!("---\napiVersion: {group}\nkind: {kind}\nmetadata: {{{metadata}}}\nspec: {{{spec}}}\n")
 }
@@ -176,10 +179,6 @@ fn zones_are_counted_if_known() {
     let apart = "affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{topologyKey: \
                  topology.kubernetes.io/zone, labelSelector: {matchLabels: {app: a}}}]}}, tolerations";
     let pods = deployment("a", "x", 2).replace("tolerations", apart);
-    let pods = pods.replace(
-        "replicas: 2,",
-        "replicas: 2, selector: {matchLabels: {app: a}},",
-    );
     let pods = &[pods];
     assert_findings(&zones("us-east-1a"), pods, &["GPUC4053"]);
     assert_findings(&zones("us-east-1a, us-east-1b"), pods, &[]);

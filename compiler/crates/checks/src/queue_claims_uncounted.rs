@@ -1,4 +1,4 @@
-//! Kueue does not count GPUs that are allocated through DRA.
+//! gpuc does not configure Kueue to count GPUs that are allocated through DRA.
 
 use gpuc_schema::config::Allocation;
 
@@ -11,12 +11,12 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2173",
         name: "queue-claims-uncounted",
         severity: Severity::Error,
-        summary: "Kueue does not count GPUs that are allocated through DRA",
+        summary: "gpuc does not configure Kueue to count GPUs that are allocated through DRA",
         checks: "Whether a device plugin advertises the GPUs of every pool for which a team has a quota, with
 `queueing: kueue`.",
         reason: "Kueue counts the requests of a job's containers. It counts ResourceClaims of Dynamic Resource
-Allocation only behind a feature gate that is off by default and still changes. Jobs would start
-regardless of the quota.",
+Allocation only of the DeviceClasses in `resources.deviceClassMappings` of its configuration, which
+gpuc does not write yet. Jobs with claims of other classes are not admitted.",
         remedy: "Use a device plugin for the pool (`stack: {allocation: devicePlugin}`), remove its quota, or set
 `queueing: none`: a ResourceQuota does count claims.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "Kueue does not count the GPUs of pool `{}`, which are allocated through DRA",
+            "gpuc does not configure Kueue to count the GPUs of pool `{}`, which are allocated through DRA",
             pool.name
         );
         let help = "set `stack: {allocation: devicePlugin}` in the pool, or `queueing: none`";

@@ -12,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "a team's quota of CPU or memory exceeds the capacity of all pools",
         checks: "Whether `cpu` and `memory` of a team's `quota` and `namespaceQuotas` are at most what all pools
-together can allocate to pods, at their maximum number of nodes. The check applies if the sizes of
-all pools are known.",
+together can allocate to pods, at their maximum number of nodes. The check applies if gpuc creates
+the cluster, or describes all of its hosts, and the sizes of all pools are known.",
         reason: "Such a quota limits nothing: one team can use the CPU and memory of all other teams. The usual
 cause is a wrong unit or an extra zero.",
         remedy: "Lower the quota, or remove it.",
@@ -38,6 +38,10 @@ teams:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
+    // A cluster that exists may have pools that the file does not describe.
+    if cluster.config.cloud.has_existing_cluster() {
+        return;
+    }
     let cpu = total_allocatable(cluster, |pool| cluster.node_capacity(pool).0);
     let memory = total_allocatable(cluster, |pool| cluster.node_capacity(pool).1);
     for team in &cluster.teams {
@@ -96,6 +100,24 @@ mod tests {
             "
         );
         assert_eq!(messages_with_id(&yaml, "GPUC2215"), expected, "{quota}");
+    }
+
+    /// Its pools are not all in the file.
+    #[test]
+    fn existing_cluster_is_not_checked() {
+        let yaml = |cluster: &str| {
+            format!(
+                "
+                cloud: {{aws: {{account: '123456789012', region: us-east-1, cluster: {cluster}}}}}
+                nodePools: [{{name: a, machine: m7i.xlarge, nodes: {{count: 1}}}}]
+                teams: [{{name: t, quota: {{cpu: 4000}}}}]
+                "
+            )
+        };
+        let found = messages_with_id(&yaml("{create: {}}"), "GPUC2215");
+        assert_eq!(found.len(), 1);
+        let existing = "{existing: {name: shared}}";
+        assert_eq!(messages_with_id(&yaml(existing), "GPUC2215"), [""; 0]);
     }
 
     #[test]

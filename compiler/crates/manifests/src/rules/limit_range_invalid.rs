@@ -40,7 +40,11 @@ spec:
       default: {nvidia.com/gpu: 2}
       defaultRequest: {nvidia.com/gpu: 1}
 "#,
-        correction: Correction::Replace("nvidia.com/gpu: 1", "nvidia.com/gpu: 2"),
+        correction: Correction::Replace(
+            "default: {nvidia.com/gpu: 2}
+      defaultRequest: {nvidia.com/gpu: 1}",
+            "max: {nvidia.com/gpu: 2}",
+        ),
     },
     run,
 };

@@ -27,7 +27,9 @@ mod custom_resource_invalid;
 mod custom_resource_not_served;
 mod custom_resource_rule_violated;
 mod daemonset_unschedulable;
+mod default_gpu;
 mod device_class_unknown;
+mod device_created;
 mod duplicate_device_plugin;
 mod foreign_cloud_label;
 mod gang_too_large;
@@ -47,11 +49,13 @@ mod multiple_mig_devices;
 mod multiple_replicas;
 mod no_matching_pool;
 mod node_name;
+mod object_duplicated;
 mod pod_security_violated;
 mod pool_quota_exceeded;
 mod priority_reserved;
 mod priority_unknown;
 mod privileged;
+mod processes_over_gpus;
 mod queue_missing;
 mod queue_misspelled;
 mod queue_of_other_team;
@@ -71,10 +75,12 @@ mod runtime_toleration_missing;
 mod runtime_unknown;
 mod scheduler_unknown;
 mod selector_matches_nothing;
+mod selector_missing;
 mod selector_outside_pools;
 mod services_over_limit;
 mod services_overfill_pool;
 mod shm_missing;
+mod shm_over_memory;
 mod spread_unknown;
 mod team_limits_differ;
 mod text_unquoted;
@@ -209,6 +215,12 @@ pub static RULES: &[&Rule] = &[
     &cuda_too_old::RULE,
     &node_name::RULE,
     &priority_reserved::RULE,
+    &selector_missing::RULE,
+    &object_duplicated::RULE,
+    &shm_over_memory::RULE,
+    &default_gpu::RULE,
+    &processes_over_gpus::RULE,
+    &device_created::RULE,
 ];
 
 #[cfg(test)]
