@@ -113,7 +113,9 @@ impl Revision {
             &self.root,
             &["rev-parse", "--show-superproject-working-tree"],
         );
-        let of = resolve_links(Path::new(&of.ok()??));
+        // Empty if there is none.
+        let of = of.ok()?.filter(|path| !path.is_empty())?;
+        let of = resolve_links(Path::new(&of));
         let below = display_path(self.root.strip_prefix(&of).ok()?).ok()?;
         Some((of, below))
     }

@@ -13,6 +13,12 @@ pub(super) fn repository_root(folder: &Path) -> Result<String> {
         return Ok(text.trim_end_matches(['\n', '\r']).to_owned());
     }
     let reason = String::from_utf8_lossy(&output.stderr);
+    if reason.contains("must be run in a work tree") {
+        bail!(
+            "{} is in a bare repository, which has no files\nhelp: run gpuc in a clone or a worktree",
+            folder.display()
+        );
+    }
     // Other errors, such as a repository of another user, have git's own help.
     if !reason.contains("not a git repository") {
         return Err(git_error("rev-parse", &output));
@@ -77,6 +83,10 @@ pub(super) fn first_line(folder: &Path, arguments: &[&str]) -> Result<Option<Str
 pub(super) fn git_command(folder: &Path) -> Command {
     let mut command = Command::new("git");
     command.current_dir(folder);
+    // A missing object of a partial clone is fetched, but not by a program of the repository, and without questions.
+    command.env("GIT_TERMINAL_PROMPT", "0");
+    command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
+    command.args(["-c", "core.sshCommand=ssh"]);
     command.args([
         "-c",
         "core.fsmonitor=false",

@@ -313,11 +313,16 @@ pub(super) struct Disk {
     pub(super) named: Vec<String>,
 }
 
-/// The outermost folder with a Git repository around a file; submodules are in the repository around them.
-fn outermost_repository(file: &Path) -> Option<PathBuf> {
+/// The root of the Git repository around a file. A submodule belongs to the repository around it.
+fn repository_around(file: &Path) -> Option<PathBuf> {
     let folders = file.ancestors().skip(1);
-    let repositories = folders.filter(|folder| folder.join(".git").exists());
-    repositories.last().map(Path::to_owned)
+    let mut repositories = folders.filter(|folder| folder.join(".git").exists());
+    let is_submodule = |folder: &&Path| {
+        let link = fs::read_to_string(folder.join(".git"));
+        link.is_ok_and(|link| link.contains("/modules/"))
+    };
+    let found = repositories.find(|folder| !is_submodule(folder));
+    found.map(Path::to_owned)
 }
 
 /// The path without symbolic links; that of the parent folder if the file does not exist.
@@ -333,7 +338,7 @@ impl World for Disk {
     /// Without a repository, the file is the user's own, or one that was downloaded to be read.
     fn check_base(&self, from: &str, base: &str) -> Result<(), String> {
         let from = if from == STDIN { "./stdin" } else { from };
-        let root = resolve(Path::new(from)).and_then(|from| outermost_repository(&from));
+        let root = resolve(Path::new(from)).and_then(|from| repository_around(&from));
         let (Some(root), Some(base_path)) = (root, resolve(Path::new(base))) else {
             return Ok(());
         };

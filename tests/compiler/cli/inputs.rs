@@ -85,9 +85,14 @@ fn base_is_in_the_repository_of_its_file() {
         assert!(!result.stdout.contains("hunter2"), "{}", result.stdout);
     }
     // A submodule is in the repository around it.
-    std::fs::write(workspace.path("repo/clusters/.git"), "gitdir: x").unwrap();
+    let link = workspace.path("repo/clusters/.git");
+    std::fs::write(&link, "gitdir: ../.git/modules/clusters").unwrap();
     check("../base.yaml").expect_silent_success();
-    std::fs::remove_dir(workspace.path("repo/.git")).unwrap();
+    // A worktree, and a clone in the folder of another repository, do not.
+    std::fs::write(&link, "gitdir: /elsewhere/.git/worktrees/clusters").unwrap();
+    check("../base.yaml").expect_code(2);
+    std::fs::remove_file(&link).unwrap();
+    std::fs::create_dir(&link).unwrap();
     check("../base.yaml").expect_code(2);
 }
 

@@ -47,6 +47,10 @@ spec:
     run,
 };
 
+/// Device nodes of the driver, in addition to those of GPUs, `/dev/nvidia0`. Others, such as `/dev/nvidia-caps`, are
+/// folders.
+const DEVICES: &[&str] = &["ctl", "-modeset", "-uvm", "-uvm-tools"];
+
 /// The types that create what does not exist.
 const CREATING_TYPES: &[&str] = &["DirectoryOrCreate", "FileOrCreate"];
 
@@ -55,7 +59,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let volumes = pod.spec.get("volumes").map_or(&[][..], Node::items);
         for host_path in volumes.iter().filter_map(|volume| volume.get("hostPath")) {
             let text = |key: &str| host_path.get(key).and_then(Node::text);
-            let is_device = text("path").is_some_and(|path| path.starts_with("/dev/nvidia"));
+            let is_device = text("path").is_some_and(is_device_node);
             let is_created = text("type").is_some_and(|it| CREATING_TYPES.contains(&it));
             let Some(kind) = host_path.get("type").filter(|_| is_device && is_created) else {
                 continue;
@@ -72,4 +76,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 .emit();
         }
     }
+}
+
+fn is_device_node(path: &str) -> bool {
+    path.strip_prefix("/dev/nvidia").is_some_and(|rest| {
+        let is_gpu = !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+        is_gpu || DEVICES.contains(&rest)
+    })
 }

@@ -52,7 +52,7 @@ data: {model: large}",
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let mut first_names: BTreeMap<_, &Node> = BTreeMap::new();
-    for object in ctx.objects {
+    for object in ctx.objects.iter().filter(|it| !is_hook(it)) {
         let Some(name) = name_node(object) else {
             continue;
         };
@@ -75,6 +75,13 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             .help("rename one of them, or delete it")
             .emit();
     }
+}
+
+/// Whether an object is a hook of Helm, which exists only during an installation.
+fn is_hook(object: &Object) -> bool {
+    let metadata = object.root.get("metadata");
+    let annotations = metadata.and_then(|it| it.get("annotations"));
+    annotations.is_some_and(|it| it.get("helm.sh/hook").is_some())
 }
 
 /// The name of an object, unless a template or a controller completes it.

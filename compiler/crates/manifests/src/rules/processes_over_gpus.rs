@@ -52,6 +52,9 @@ spec:
 /// Source: <https://docs.pytorch.org/docs/stable/elastic/run.html>, 2026-11-28 (from memory).
 const OPTIONS: &[&str] = &["--nproc-per-node", "--nproc_per_node"];
 
+/// Programs before the launcher.
+const PREFIXES: &[&str] = &["env", "exec", "nohup", "time"];
+
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
@@ -83,30 +86,50 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 /// The number of processes on the command line, and the word that contains it.
 fn process_count<'n>(container: &Container<'n>) -> Option<(&'n Node, u64)> {
     let list = |key: &str| container.node.get(key).map_or(&[][..], Node::items).iter();
-    let words: Vec<_> = list("command").chain(list("args")).collect();
-    let mut found = words.iter().enumerate().filter_map(|(index, word)| {
-        let text = word.text()?;
-        let next = words.get(index + 1).copied();
-        // A script in one word, or one option per word.
-        let inside = find_in_script(text).map(|count| (*word, count));
-        let separate = || {
-            let is_option = OPTIONS.contains(&text);
-            let next = next.filter(|_| is_option)?;
-            Some((next, next.text()?.parse().ok()?))
-        };
-        inside.or_else(separate)
-    });
-    found.next()
+    let nodes: Vec<_> = list("command").chain(list("args")).collect();
+    let words: Vec<_> = nodes
+        .iter()
+        .map(|node| node.text().unwrap_or_default())
+        .collect();
+    if let Some((index, count)) = find_in_command(&words) {
+        return Some((nodes[index], count));
+    }
+    // A script is one word.
+    nodes.iter().zip(&words).find_map(|(node, script)| {
+        let commands = script.split(['\n', ';', '&', '|']);
+        let mut found = commands.filter_map(|command| {
+            let words: Vec<_> = command.split_whitespace().collect();
+            find_in_command(&words).map(|(_, count)| count)
+        });
+        found.next().map(|count| (*node, count))
+    })
 }
 
-/// The number after an option in a text of one or several words.
-fn find_in_script(text: &str) -> Option<u64> {
-    OPTIONS.iter().find_map(|option| {
-        let (_, rest) = text.split_once(option)?;
-        let rest = rest.strip_prefix(['=', ' '])?.trim_start();
-        let end = rest
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(rest.len());
-        rest[..end].parse().ok()
+/// The index of the word with the number of processes, and the number, if a command starts one process for each GPU.
+fn find_in_command(words: &[&str]) -> Option<(usize, u64)> {
+    let is_setting = |word: &&&str| word.contains('=') || PREFIXES.contains(word);
+    let first = words.iter().take_while(is_setting).count();
+    let program = words.get(first)?.rsplit('/').next()?;
+    let starts_module = || {
+        let arguments = words[first + 1..].windows(2);
+        let mut modules = arguments.filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
+        modules.any(|module| module.starts_with("torch.distributed."))
+    };
+    let is_launcher = program == "torchrun" || program.starts_with("python") && starts_module();
+    // Gloo needs no GPUs.
+    if !is_launcher || words.iter().any(|word| word.contains("gloo")) {
+        return None;
+    }
+    (first + 1..words.len()).find_map(|index| {
+        let word = words[index];
+        let (option, value, at) = match word.split_once('=') {
+            Some((option, value)) => (option, value, index),
+            None => (word, words.get(index + 1).copied()?, index + 1),
+        };
+        OPTIONS
+            .contains(&option)
+            .then(|| value.parse().ok())
+            .flatten()
+            .map(|count| (at, count))
     })
 }

@@ -1,7 +1,8 @@
 //! A workload has no selector.
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
-use gpuc_syntax::node::Node;
+use gpuc_syntax::node::{Node, Value};
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
 use crate::object::Object;
 use crate::{CheckContext, Rule, SkipReason};
@@ -88,7 +89,11 @@ fn needs_selector(object: &Object) -> bool {
     let spec = object.root.get("spec");
     object.is_in_group("apps")
         && KINDS.contains(&object.kind.as_str())
-        && spec.is_some_and(|spec| spec.get("selector").is_none())
+        && spec.is_some_and(|spec| spec.get("selector").is_none_or(is_null))
+}
+
+fn is_null(node: &Node) -> bool {
+    matches!(&node.value, Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null)
 }
 
 /// The labels of the pod template.

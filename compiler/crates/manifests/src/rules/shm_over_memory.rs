@@ -84,6 +84,9 @@ fn shm_size<'n>(pod: &Pod<'n>, container: &Container<'n>) -> Option<&'n Node> {
     let mount = list(container.node, "volumeMounts").find(|mount| {
         text(mount, "mountPath").is_some_and(|path| path.trim_end_matches('/') == "/dev/shm")
     })?;
+    if text(mount, "readOnly") == Some("true") {
+        return None;
+    }
     let name = text(mount, "name");
     let volume = list(pod.spec, "volumes").find(|volume| text(volume, "name") == name)?;
     let empty_dir = volume.get("emptyDir")?;

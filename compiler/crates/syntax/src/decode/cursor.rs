@@ -297,7 +297,13 @@ impl<'de> Cursor<'de, '_> {
                     }
                     Some(fields) if !fields.is_empty() => {
                         let known = crate::diag::phrases::quoted_conjunction(fields, "and");
-                        builder.help(format!("the keys are {known}"))
+                        let is_true = self.node.text() == Some("true");
+                        let defaults = if is_true {
+                            "write `{}` for the defaults; "
+                        } else {
+                            ""
+                        };
+                        builder.help(format!("{defaults}the keys are {known}"))
                     }
                     _ => builder,
                 },

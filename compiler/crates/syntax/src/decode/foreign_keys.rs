@@ -24,10 +24,12 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
             "maxCount",
             "maxNodes",
             "maxSize",
+            "max_size",
             "min",
             "minCount",
             "minNodes",
             "minSize",
+            "min_size",
             "scaling",
         ],
         "write the limits of the number of nodes as `nodes: {min: …, max: …}`",
@@ -77,7 +79,7 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
     (
         "nodePools.nodes",
         &["desired", "desiredCapacity", "replicas", "size"],
-        "write the number of nodes as `count`",
+        "write a fixed number of nodes as `count`; with `min` and `max`, remove it: the autoscaler chooses the number",
     ),
     (
         "workloads",
