@@ -1,10 +1,10 @@
 //! Reads files of a Git revision with the installed `git`, which supports worktrees, partial clones and filters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::sync::{Mutex, MutexGuard};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use anyhow::{Context, Result, anyhow, bail};
 use gpuc_syntax::load::{ReadError, World};
@@ -27,6 +27,8 @@ pub(super) struct Revision {
     batch: Mutex<CatFileBatch>,
     /// Cache of files that were read individually: inputs and locks, which are read more than once.
     cache: Mutex<BTreeMap<String, Option<Vec<u8>>>>,
+    /// The paths of all files, read when a file is missing.
+    paths: OnceLock<BTreeSet<String>>,
 }
 
 /// A running `git cat-file --batch`.
@@ -50,6 +52,7 @@ impl Revision {
             commit,
             batch,
             cache: Mutex::default(),
+            paths: OnceLock::new(),
         })
     }
 
@@ -235,6 +238,7 @@ impl Revision {
             commit: commit.to_owned(),
             batch: Mutex::new(CatFileBatch::start(&self.root)?),
             cache: Mutex::default(),
+            paths: OnceLock::new(),
         })
     }
 
@@ -302,7 +306,39 @@ impl Revision {
             }
         }
         batch.request(&names, &mut contents)?;
+        drop(batch);
+        // Git responds alike to the name of a file that the revision lacks and to that of a damaged object.
+        for (path, content) in paths.iter().zip(&contents) {
+            if content.is_none() && self.has_path(path)? {
+                bail!(
+                    "git cannot read {path} of {}: the repository is damaged or incomplete\n\
+                     help: run `git fsck`, or clone the repository again",
+                    self.short_hash()
+                );
+            }
+        }
         Ok(contents)
+    }
+
+    /// Whether the revision has a file with this path.
+    fn has_path(&self, path: &str) -> Result<bool> {
+        if let Some(paths) = self.paths.get() {
+            return Ok(paths.contains(path));
+        }
+        let arguments = ["ls-tree", "-r", "-z", "--full-tree", &self.commit];
+        let output = run_git(&self.root, &arguments)?;
+        if !output.status.success() {
+            return Err(git_error("ls-tree", &output));
+        }
+        let text = String::from_utf8_lossy(&output.stdout);
+        // `<mode> blob <object>`, a tab and the path; submodules are commits.
+        let entries = text.split('\0').filter_map(|entry| entry.split_once('\t'));
+        let files = entries.filter(|(entry, _)| entry.contains(" blob "));
+        let paths: BTreeSet<String> = files.map(|(_, path)| path.to_owned()).collect();
+        let found = paths.contains(path);
+        // Another thread may have been faster.
+        let _ = self.paths.set(paths);
+        Ok(found)
     }
 
     /// A path relative to the repository's root.

@@ -342,12 +342,13 @@ impl World for Disk {
         let (Some(root), Some(base_path)) = (root, resolve(Path::new(base))) else {
             return Ok(());
         };
-        if base_path.starts_with(&root) {
+        let is_inside = base_path.starts_with(&root);
+        if is_inside && !base_path.starts_with(root.join(".git")) {
             return Ok(());
         }
         let root = root.display();
         Err(format!(
-            "the base `{base}` is outside the repository {root}"
+            "the base `{base}` is not a file of the repository {root}"
         ))
     }
 

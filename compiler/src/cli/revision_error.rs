@@ -19,7 +19,7 @@ pub(super) fn unknown_revision(name: &str, has_commits: bool) -> anyhow::Error {
     }
     if name.starts_with("HEAD") {
         return anyhow!(
-            "unknown revision `{name}`: the repository's history is shorter\n\
+            "`{name}` is not a commit of this repository: its history is shorter, or damaged\n\
              help: compare with a commit that `git log` lists; in CI, check out the full history"
         );
     }

@@ -70,17 +70,19 @@ fn base_is_in_the_repository_of_its_file() {
     let secret = workspace.path("secret.yaml").display().to_string();
     #[cfg(unix)]
     std::os::unix::fs::symlink(&secret, workspace.path("repo/link.yaml")).unwrap();
-    for base in [
+    workspace.write("repo/.git/config", "token: [hunter2\n");
+    let outside = [
         "../../secret.yaml",
         &secret,
         "../link.yaml",
         "../../missing.yaml",
-    ] {
+    ];
+    for base in outside.into_iter().chain(["../.git/config"]) {
         if base.ends_with("link.yaml") && !cfg!(unix) {
             continue;
         }
         let result = check(base).expect_code(2);
-        let message = "is outside the repository";
+        let message = "is not a file of the repository";
         assert!(result.stdout.contains(message), "{base}: {}", result.stdout);
         assert!(!result.stdout.contains("hunter2"), "{}", result.stdout);
     }

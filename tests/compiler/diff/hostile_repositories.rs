@@ -109,6 +109,33 @@ fn damaged_repository_is_described_by_git() {
     );
 }
 
+/// A base that cannot be read is not an empty one: a gate in CI must not pass.
+#[test]
+fn damaged_file_of_the_base_is_an_error() {
+    let folder = committed_example();
+    let output = std::process::Command::new("git")
+        .current_dir(folder.path())
+        .args(["rev-parse", "HEAD:gpu-cluster.yaml"])
+        .output()
+        .unwrap();
+    let object = String::from_utf8(output.stdout).unwrap();
+    let (first, rest) = object.trim().split_at(2);
+    let file = folder.path().join(".git/objects").join(first).join(rest);
+    fs::remove_file(&file).unwrap();
+    for damaged in [true, false] {
+        if damaged {
+            fs::write(&file, "damaged").unwrap();
+        } else {
+            fs::remove_file(&file).unwrap();
+        }
+        let output = gpuc(folder.path(), &["diff"]);
+        let message = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success(), "{output:?}");
+        let expected = "git cannot read gpu-cluster.yaml of ";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
 /// `safe.directory`: git refuses a repository of another user, and says what to do.
 #[test]
 fn repository_of_another_user_is_described_by_git() {

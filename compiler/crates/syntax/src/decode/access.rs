@@ -214,6 +214,11 @@ pub(super) fn report_unknown_key(
     };
     cursor.pass.record(finding, |builder| {
         let builder = builder.label(used, "used here");
+        let location = cursor.path.to_string();
+        let generic = misplaced_key::without_indexes(&location);
+        if let Some(help) = foreign_keys::find_help(&generic, &entry.key) {
+            return builder.help(format!("{help}; the keys are {known}"));
+        }
         match (near, likely) {
             (Some(near), _) => builder
                 .help(format!("did you mean `{near}`? the keys are {known}"))
@@ -225,11 +230,7 @@ pub(super) fn report_unknown_key(
                 builder.help("delete it: this mapping has no keys")
             }
             (None, None) => {
-                let location = cursor.path.to_string();
-                let generic = misplaced_key::without_indexes(&location);
-                let location_help = foreign_keys::find_help(&generic, &entry.key)
-                    .map(str::to_owned)
-                    .or_else(|| misplaced_key::location_help(&entry.key, &location));
+                let location_help = misplaced_key::location_help(&entry.key, &location);
                 let elsewhere = location_help
                     .map(|it| format!("{it}; "))
                     .unwrap_or_default();

@@ -82,6 +82,11 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
         "write a fixed number of nodes as `count`; with `min` and `max`, remove it: the autoscaler chooses the number",
     ),
     (
+        "teams.quota",
+        &["gpu", "nvidia.com/gpu"],
+        "write the GPUs as `gpus: [{pool: …, guaranteed: …}]`",
+    ),
+    (
         "workloads",
         &["gpus", "image", "replicas"],
         "write the settings of the pods below a kind, such as `job` or `deployment`",
