@@ -85,6 +85,8 @@ pub(super) fn git_command(folder: &Path) -> Command {
     command.current_dir(folder);
     // A missing object of a partial clone is fetched, but not by a program of the repository, and without questions.
     command.env("GIT_TERMINAL_PROMPT", "0");
+    // Some messages are recognized.
+    command.env("LC_ALL", "C");
     command.env("GIT_ALLOW_PROTOCOL", "file:git:http:https:ssh");
     command.args(["-c", "core.sshCommand=ssh"]);
     command.args([

@@ -181,6 +181,21 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("runtime/src/kubelet/api/v1beta1.rs", "generated"),
 ];
 
+/// Programs and packages of others do not belong into the repository.
+#[test]
+fn files_are_text() {
+    let output = Command::new("git")
+        .args(["ls-files", "--eol"])
+        .current_dir(repository())
+        .output();
+    let output = output.unwrap();
+    let list = String::from_utf8(output.stdout).unwrap();
+    let is_text = |line: &&str| !line.starts_with("i/-text") || line.contains("\tfuzz/corpus/");
+    let binary = list.lines().filter(|line| !is_text(line));
+    let binary: Vec<_> = binary.collect();
+    assert!(binary.is_empty(), "{binary:#?}");
+}
+
 #[test]
 fn files_are_short() {
     let count = |text: &str| {
