@@ -33,6 +33,7 @@ mod fuzzed;
 mod gpu_labels;
 mod gpu_metrics;
 mod graphs;
+mod helps;
 mod hosts;
 mod keys;
 mod manifests;

@@ -285,10 +285,52 @@ pub fn find_by_product(name: &str) -> Vec<&'static GpuModel> {
     let short = product.strip_prefix("nvidia-").unwrap_or(&product);
     let short = short.strip_prefix("tesla-").unwrap_or(short);
     match find(short) {
-        Ok(model) => vec![model],
-        Err(FindError::Ambiguous(models)) => models,
-        Err(FindError::Unknown) => Vec::new(),
+        Ok(model) => return vec![model],
+        Err(FindError::Ambiguous(models)) => return models,
+        Err(FindError::Unknown) => {}
     }
+    // `nvidia-h200-141gb` and `h100-sxm` name some parts of the key: the card, the memory, the form factor.
+    let parts: Vec<_> = short.split('-').filter(|part| *part != "mega").collect();
+    let has_parts = |model: &&&'static GpuModel| {
+        let mut own = model.key.split('-');
+        own.next() == Some(parts[0])
+            && parts[1..].iter().all(|part| {
+                let is_form_factor = part.bytes().all(|byte| byte.is_ascii_alphabetic());
+                let is_part = |own: &str| own == *part || is_form_factor && own.starts_with(part);
+                model.key.split('-').any(is_part)
+            })
+    };
+    MODELS.iter().filter(has_parts).copied().collect()
+}
+
+/// Data-center cards that gpuc does not support yet, in lower case. Their names are similar to those of other cards.
+///
+/// From memory; only the help of a finding depends on it.
+const UNSUPPORTED: &[&str] = &[
+    "a100x",
+    "a16",
+    "a2",
+    "a30x",
+    "a40",
+    "a800",
+    "h20",
+    "h800",
+    "k80",
+    "l2",
+    "l20",
+    "m10",
+    "m60",
+    "p40",
+    "rtx-a6000",
+];
+
+/// Whether a name is that of an NVIDIA card that gpuc does not support yet.
+pub fn is_unsupported(name: &str) -> bool {
+    let name = name.to_lowercase().replace([' ', '_'], "-");
+    let name = name.strip_prefix("nvidia-").unwrap_or(&name);
+    let name = name.strip_prefix("tesla-").unwrap_or(name);
+    let card = name.split('-').next().unwrap_or_default();
+    UNSUPPORTED.contains(&card) || UNSUPPORTED.contains(&name)
 }
 
 /// All names that [`find`] accepts: the keys, then the aliases; a shared alias appears once.
@@ -312,12 +354,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn unsupported_cards_are_not_models() {
+        for name in UNSUPPORTED {
+            assert!(find(name).is_err(), "{name}");
+            assert!(find_by_product(name).is_empty(), "{name}");
+        }
+        assert!(is_unsupported("NVIDIA A16") && is_unsupported("Tesla-P40"));
+        assert!(!is_unsupported("NVIDIA A100-SXM4-40GB") && !is_unsupported("L4"));
+    }
+
+    #[test]
     fn products_and_accelerators_name_models() {
         let keys = |name: &str| -> Vec<_> {
             let models = find_by_product(name);
             models.into_iter().map(|model| model.key).collect()
         };
         for (name, key) in [
+            ("h100-sxm", "h100-sxm5-80gb"),
             ("nvidia-tesla-t4", "t4-16gb"),
             ("Tesla-T4", "t4-16gb"),
             ("NVIDIA-A100-SXM4-40GB", "a100-sxm4-40gb"),

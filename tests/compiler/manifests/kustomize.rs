@@ -82,3 +82,31 @@ fn patched_objects_are_not_checked() {
         "resources: [../other]\npatches: [{path: patch.yaml, target: {kind: Deployment}}]\n";
     assert_eq!(files_with_findings(other), [one, two]);
 }
+
+/// kustomize sets the namespaces of subjects and the labels of selectors: they are not missing.
+#[test]
+fn fields_of_kustomizations_are_not_missing() {
+    let binding = "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRoleBinding\nmetadata: {name: a}\n\
+                   roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: view}\n\
+                   subjects: [{kind: ServiceAccount, name: a}]\n";
+    let deployment = "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: a}\nspec: {template: {metadata: \
+                      {labels: {a: b}}, spec: {containers: [{name: c, image: 'r.example.com/a:1'}]}}}\n";
+    for (kustomization, expected) in [
+        ("", &["GPUC4035", "GPUC4097"][..]),
+        ("namespace: prod", &["GPUC4097"]),
+        (
+            "labels: [{pairs: {a: b}, includeSelectors: true}]",
+            &["GPUC4035"],
+        ),
+        ("commonLabels: {a: b}", &["GPUC4035"]),
+    ] {
+        let kustomization = format!("resources: [a.yaml, b.yaml]\n{kustomization}\n");
+        let mut outcome = cluster(LAB);
+        outcome.add_manifests(&[
+            ("k/kustomization.yaml", &kustomization),
+            ("k/a.yaml", binding),
+            ("k/b.yaml", deployment),
+        ]);
+        assert_eq!(outcome.codes(), expected, "{kustomization}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_schema::config::{Allocation, Autoscaler};
+use gpuc_schema::config::{Allocation, Autoscaler, Sharing};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::queries::GPU_RESOURCE;
@@ -64,6 +64,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "the autoscaler never considers the nodes of pool `{}` ready",
             pool.name
         );
+        let help = match &cluster.pool_in_file(pool).sharing.value {
+            Sharing::Mig(_) => "write `strategy: single` in `mig`, or set a fixed number of nodes",
+            _ => "remove `rename`, or set a fixed number of nodes",
+        };
         report
             .diagnostic(&RULE.code, pool.sharing_span, message)
             .primary_label(format!(
@@ -73,7 +77,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 nodes.max_span,
                 "the autoscaler adds nodes up to this number",
             )
-            .help("use `strategy: single`, remove `rename`, or set a fixed number of nodes")
+            .help(help)
             .emit();
     }
 }

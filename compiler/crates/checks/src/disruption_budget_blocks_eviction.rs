@@ -65,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "no pod of workload `{}` can be evicted at its `min` of {min}",
             workload.name
         );
-        let help = "set `maxUnavailable: 1`, or raise `min`";
+        let help = "write `maxUnavailable: 1` instead, or raise `min`";
         report
             .diagnostic(&RULE.code, count.span, message)
             .label(min.span, "the minimum number of pods")

@@ -71,7 +71,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .primary_label(format!("`{pool_root}` on these nodes"))
             .label(driver_span(first), format!("`{first_root}` on these nodes"))
             .label(pool.allocation.span, "one DRA driver serves both pools")
-            .help("write `allocation: devicePlugin` for one of them, or use the same kind of node image")
+            .help("write `allocation: devicePlugin` in `stack` of one pool, or use the same kind of node image")
             .emit();
         return;
     }

@@ -55,7 +55,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             format!("`resource.k8s.io/v1` is available since {first}"),
         )
         .help(format!(
-            "write `version: \"{first}\"` or newer, or `allocation: devicePlugin`"
+            "write `version: \"{first}\"` or newer, or `allocation: devicePlugin` in the `stack`"
         ))
         .emit();
 }

@@ -52,7 +52,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 pool.allocation.span,
                 "the DRA driver publishes MIG devices, but does not create them",
             )
-            .help("write `allocation: devicePlugin` and `devicePlugin: gpuc`, which creates them")
+            .help("write `allocation: devicePlugin` and `devicePlugin: gpuc` in the pool's `stack`")
             .emit();
     }
 }

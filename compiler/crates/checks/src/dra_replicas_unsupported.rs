@@ -54,7 +54,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     pool.name
                 ),
                 "write `sharing: none`: containers that share a claim are time-sliced; or write \
-                 `allocation: devicePlugin`",
+                 `allocation: devicePlugin` in the pool's `stack`",
             ),
             Sharing::Mps(mps) if mps.rename.value => (
                 mps.rename.span,

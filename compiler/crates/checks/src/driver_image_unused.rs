@@ -46,10 +46,19 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "the driver is installed by `{}`",
             keyword(&unused.pool.driver)
         );
+        let has_driver = cluster
+            .cloud
+            .os(unused.pool.os.value)
+            .is_some_and(|os| os.has_driver);
+        let help = if cluster.cloud.facts().has_driver_daemon_set && !has_driver {
+            "remove `driverImage`, or write `driver: daemonSet`"
+        } else {
+            "remove `driverImage`"
+        };
         report
             .diagnostic(&RULE.code, unused.written.span, message)
             .label(unused.pool.driver.span, owner)
-            .help("remove `driverImage`, or write `driver: daemonSet`")
+            .help(help)
             .emit();
     }
 }

@@ -64,8 +64,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let operator =
             facts.drivers.contains(&DriverOwner::Operator) && os.operator_support.driver.is_ok();
         let alternative = match (facts.has_driver_daemon_set, operator) {
-            (true, _) => "; or write `driver: daemonSet`",
-            (false, true) => "; or write `driver: operator`",
+            (true, _) => "; or write `driver: daemonSet` in the pool's `stack`",
+            (false, true) => "; or write `driver: operator` in the pool's `stack`",
             (false, false) => "",
         };
         let help = format!("choose an image that contains one: {images}{alternative}");

@@ -47,7 +47,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "driver {written} no longer supports the {} of pool `{}`",
             model.key, pool.name
         );
-        let help = format!("write {last}, the last branch for {}", model.architecture);
+        let help = format!(
+            "write \"{last}\", the last branch for {}",
+            model.architecture
+        );
         report
             .diagnostic(&RULE.code, written.span, message)
             .label(gpus.span, "the GPU model is set here")

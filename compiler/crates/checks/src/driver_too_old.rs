@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, written.span, message)
             .label(gpus.span, "the GPU model is set here")
-            .help(format!("write {first} or later"))
+            .help(format!("write \"{first}\" or later"))
             .emit();
     }
 }

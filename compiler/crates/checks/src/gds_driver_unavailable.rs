@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, gds.span, message)
             .primary_label("requires the open kernel modules")
             .label(gpus.span, model)
-            .help("write `extras` without `gds` in the pool's `stack`")
+            .help("remove `gds` from the `extras` of the pool")
             .emit();
     }
 }

@@ -198,6 +198,7 @@ mod workload_patch_identity;
 mod workload_pool_dedicated;
 mod workload_pool_unknown;
 mod workload_priority_reserved;
+mod workload_processes_over_gpus;
 mod workload_root_refused;
 mod workload_serving;
 mod workload_team_unclear;
@@ -388,6 +389,7 @@ pub static RULES: &[&Rule] = &[
     &node_image_unavailable::RULE,
     &gds_driver_unavailable::RULE,
     &rdma_network_missing::RULE,
+    &workload_processes_over_gpus::RULE,
 ];
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use gpuc_model::Pool;
+use gpuc_schema::config::DriverOwner;
 use gpuc_schema::{Span, quantity};
 use gpuc_syntax::diag::{DiagnosticBuilder, phrases};
 
@@ -29,6 +31,11 @@ pub(super) fn one_of_help<'a, T: Serialize + 'a>(
     let values: Vec<_> = values.into_iter().collect();
     let one_of = if values.len() == 1 { "" } else { "one of " };
     format!("write {one_of}{}", keyword_list(values))
+}
+
+/// Whether only a node image can contain the driver of the pool's GPUs, so that a help names only such images.
+pub(super) fn needs_driver_in_image(pool: &Pool) -> bool {
+    pool.has_gpus() && pool.driver.value == DriverOwner::Preinstalled
 }
 
 /// Adds the help for an invalid quantity: the quantity with the correct suffix, if only the suffix is wrong, and

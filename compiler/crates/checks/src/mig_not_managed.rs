@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 pool.plugin.span,
                 "this plugin advertises MIG devices, but does not create them",
             )
-            .help("write `devicePlugin: gpuc`, which creates them")
+            .help("write `devicePlugin: gpuc` in the pool's `stack`, which creates them")
             .emit();
     }
 }

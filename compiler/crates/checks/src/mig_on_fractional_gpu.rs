@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, pool.sharing_span, message)
                 .label(gpus.span, "this machine has a fraction of a GPU")
-                .help("choose a machine with full GPUs, or use `timeSlicing`")
+                .help("choose a machine with full GPUs, or write `sharing: {timeSlicing: {replicas: 2}}`")
                 .emit();
         }
     }

@@ -6,7 +6,7 @@ use gpuc_schema::Span;
 use gpuc_schema::config::{Allocation, MigStrategy, NotebookProfile};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of_help;
+use super::messages::{keyword_list, one_of_help};
 use super::queries::notebooks_on_pools;
 
 pub(super) static RULE: Rule = Rule {
@@ -124,7 +124,9 @@ fn find_mismatch(profile: &NotebookProfile, pool: &Pool) -> Option<Mismatch> {
     }
     let Some(devices) = ExtendedResourceRequest::for_notebook(profile, pool) else {
         let mismatch = Mismatch::new(pool, "advertises only MIG devices", sharing);
-        return Some(mismatch.with_help(format!("add `profile`: {}", one_of_help(&profiles))));
+        return Some(
+            mismatch.with_help(format!("add `profile`, one of {}", keyword_list(&profiles))),
+        );
     };
     let advertised_resource = advertised.iter().find(|it| it.name == devices.resource);
     match (advertised_resource, &profile.profile) {

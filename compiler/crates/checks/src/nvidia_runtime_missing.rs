@@ -58,7 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 format!("`{family}` does not have it on {name}"),
             )
             .help(format!(
-                "set `devicePlugin` to `gpuc` or `cloud`: `{family}` has no NVIDIA container runtime on {name}"
+                "set `devicePlugin` to `cloud` or `gpuc`: `{family}` has no NVIDIA container runtime on {name}"
             ))
             .emit();
     }

@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{keyword, keyword_list};
+use super::messages::{keyword, keyword_list, needs_driver_in_image};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -50,8 +50,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let current = facts
             .os
             .iter()
-            .filter(|os| os.kubernetes.end() >= SUPPORTED.start());
+            .filter(|os| os.kubernetes.end() >= SUPPORTED.start())
+            .filter(|os| os.has_driver || !needs_driver_in_image(pool));
         let families = keyword_list(current.map(|os| &os.family));
-        builder.help(format!("choose one of {families}")).emit();
+        builder.help(format!("write one of {families}")).emit();
     }
 }

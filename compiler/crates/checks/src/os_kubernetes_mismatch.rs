@@ -4,7 +4,7 @@ use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, SUPPORTED};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::{keyword, keyword_list};
+use super::messages::{keyword, keyword_list, needs_driver_in_image};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -68,7 +68,8 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let available = facts
             .os
             .iter()
-            .filter(|os| os.kubernetes.contains(&version.value));
+            .filter(|os| os.kubernetes.contains(&version.value))
+            .filter(|os| os.has_driver || !needs_driver_in_image(pool));
         let available = keyword_list(available.map(|os| &os.family));
         if last < SUPPORTED.start() {
             // No supported version has this image.

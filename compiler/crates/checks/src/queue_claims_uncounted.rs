@@ -51,7 +51,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             "gpuc does not configure Kueue to count the GPUs of pool `{}`, which are allocated through DRA",
             pool.name
         );
-        let help = "set `stack: {allocation: devicePlugin}` in the pool, or `queueing: none`";
+        let help = "write `allocation: devicePlugin` in the pool's `stack`, or write `queueing: none` for the cluster";
         report
             .diagnostic(&RULE.code, grant.span, message)
             .label(

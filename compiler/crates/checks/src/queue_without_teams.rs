@@ -38,7 +38,7 @@ teams:
 fn run(cluster: &Cluster, report: &mut Report) {
     if cluster.has_queues() && cluster.teams.is_empty() {
         let message = "`queueing: kueue` has no effect without teams";
-        let help = "add `teams`, or set `charts: {kueue: {}}` instead, for your own queues";
+        let help = "add `teams`; or write `charts: {kueue: {}}` instead, for your own queues";
         report
             .diagnostic(&RULE.code, cluster.config.queueing.span, message)
             .help(help)

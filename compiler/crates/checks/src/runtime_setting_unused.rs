@@ -58,7 +58,9 @@ fn report_unused(pool: &Pool, key: &str, span: Span, report: &mut Report) {
     report
         .diagnostic(&RULE.code, span, message)
         .label(pool.plugin.span, plugin)
-        .help(format!("remove `{key}`, or set `devicePlugin: gpuc`"))
+        .help(format!(
+            "remove `{key}`, or write `devicePlugin: gpuc` in the pool's `stack`"
+        ))
         .emit();
 }
 

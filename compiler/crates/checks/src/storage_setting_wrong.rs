@@ -65,7 +65,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     None,
                 ) => (
                     format!("volumes of type `{}` require `{key}`", volumes.name),
-                    format!("set `{key}`"),
+                    format!("add `{key}` to the settings of the volumes"),
                 ),
                 _ => continue,
             };

@@ -5,7 +5,7 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::TASKS;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::messages::one_of_help;
+use super::messages::keyword_list;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -46,7 +46,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 let message = format!("workload `{name}` has no kind");
                 report
                     .diagnostic(&RULE.code, name.span, message)
-                    .help(one_of_help(TASKS))
+                    .help(format!("add one of the keys {}", keyword_list(TASKS)))
                     .emit();
             }
             [(first, first_span, _), (second, span, _), ..] => {

@@ -44,7 +44,8 @@ workloads:
 fn run(cluster: &Cluster, report: &mut Report) {
     for workload in &cluster.config.workloads {
         let team = workload.team.as_ref().and_then(|name| cluster.team(name));
-        let (Some(team), Some(task)) = (team, workload.task()) else {
+        let tasks = workload.tasks();
+        let (Some(team), [(kind, _, task)]) = (team, tasks.as_slice()) else {
             continue;
         };
         let level = team.settings.pod_security;
@@ -69,7 +70,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, name.span, message)
                 .label(level.span, "the team's pods must not run as root")
-                .help("add `runAs: {user: 1000}` to the workload")
+                .help(format!("add `runAs: {{user: 1000}}` to `{kind}`"))
                 .emit();
         }
     }

@@ -64,7 +64,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let span = class.unwrap_or(volume.from.span);
             report
                 .diagnostic(&RULE.code, span, message)
-                .help("set `class` to a class with `files`, or use `existingClaim`")
+                .help("set `class` to a class with `files`, or use an `existingClaim`")
                 .emit();
         }
     }

@@ -13,5 +13,6 @@
 
 pub mod api_server;
 pub mod cron;
+pub mod launch;
 pub mod names;
 pub mod rolling_update;

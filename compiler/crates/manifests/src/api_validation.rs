@@ -102,6 +102,10 @@ fn object_violations(ctx: &CheckContext<'_>, object: &Object) -> Vec<Violation> 
         Completeness::Partial
     };
     let mut found = api_server::validate_object(version, kind, &object.root, extent);
+    if ctx.is_namespace_set {
+        // kustomize sets the namespaces of the subjects of a binding as well.
+        found.retain(|it| !it.message.ends_with("has no `namespace`"));
+    }
     found.extend(service_name_violation(ctx, object));
     found
 }

@@ -39,6 +39,8 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         objects,
         unschedulable: scheduling::unschedulable_pods(cluster, &claims, &pods),
         kustomized: kustomized.clone(),
+        is_namespace_set: manifests.kustomizations.iter().any(|it| it.sets_namespace),
+        are_labels_added: manifests.kustomizations.iter().any(|it| it.sets_labels),
         allow_annotations: allow_annotations::find_allow_annotations(applied),
         claims,
         limit_ranges: LimitRangeCache::default(),

@@ -23,6 +23,10 @@ pub(crate) struct CheckContext<'s> {
     pub(crate) objects: &'s [Object],
     /// The indices of the objects that kustomizations change.
     pub(crate) kustomized: BTreeSet<usize>,
+    /// Whether a kustomization among the manifests sets the namespace of objects.
+    pub(crate) is_namespace_set: bool,
+    /// Whether a kustomization among the manifests adds labels to objects.
+    pub(crate) are_labels_added: bool,
     /// The annotations that allow warnings.
     pub(crate) allow_annotations: Vec<AllowAnnotation<'s>>,
     /// The claims among the objects.

@@ -1,6 +1,32 @@
 //! Which corrections of names a fix may make, and which only the author can decide.
 
+use gpuc_model::POOL_LABEL;
 use gpuc_syntax::diag::Applicability;
+use gpuc_syntax::diag::phrases;
+
+/// The most pools that a help names with their label.
+const NAMED_POOLS: usize = 3;
+
+/// A help to select nodes by the label of one of these pools: with an expression of a node affinity (`is_expression`),
+/// or with an entry of `nodeSelector`.
+pub(crate) fn select_by_pool(pools: &[&str], is_expression: bool) -> String {
+    let label = |pool: &&str| {
+        if is_expression {
+            format!("{{key: {POOL_LABEL}, operator: In, values: [{pool}]}}")
+        } else {
+            format!("{POOL_LABEL}: {pool}")
+        }
+    };
+    let labels: Vec<_> = pools.iter().take(NAMED_POOLS).map(label).collect();
+    let more = match pools.len().saturating_sub(NAMED_POOLS) {
+        0 => String::new(),
+        more => format!(", or {}", phrases::pluralize(more, "other pool")),
+    };
+    format!(
+        "select by {}{more}",
+        phrases::quoted_conjunction(&labels, "or")
+    )
+}
 
 /// Keys whose corrections are never applied, in lower case: they and what is below them grant access, or name images,
 /// commands and other objects. `unprivileged` is not a misspelled `privileged`.

@@ -11,13 +11,33 @@ use super::running_workloads::{merge_workload, workload_without_pools};
 use super::scheduling::{evaluate_pools, is_queued};
 use super::{CheckContext, jobs, ray};
 
-/// The workloads of jobs whose pods run at once, if all pools that may fit a part of them are known: jobs whose pods
-/// certainly wait for each other (`is_certain`), or the others, where it depends on the program.
-pub(super) fn gang_workloads<'s>(
-    ctx: &CheckContext<'s>,
-    is_certain: bool,
-) -> Vec<RunningWorkload<'s>> {
-    let mut workloads: Vec<(&Pod<'s>, RunningWorkload<'s>)> = Vec::new();
+/// A job whose pods run at once.
+pub(super) struct Gang<'s> {
+    /// The pods of each role, such as the launcher and the workers, with the pools that they fit on.
+    pub(super) roles: Vec<RunningWorkload<'s>>,
+    object: &'s Object,
+}
+
+impl<'s> Gang<'s> {
+    /// The pods of all roles as one workload. Its pools are those of all roles.
+    pub(super) fn merged(&self) -> RunningWorkload<'s> {
+        let mut total = self.roles[0].clone();
+        for role in &self.roles[1..] {
+            merge_workload(&mut total, role.clone());
+        }
+        total
+    }
+
+    /// Whether each role fits on some pool. Other rules report pods that do not.
+    pub(super) fn can_be_placed(&self) -> bool {
+        self.roles.iter().all(|role| !role.pools.is_empty())
+    }
+}
+
+/// The jobs whose pods run at once: jobs whose pods certainly wait for each other (`is_certain`), or the others, where
+/// it depends on the program.
+pub(super) fn find_gangs<'s>(ctx: &CheckContext<'s>, is_certain: bool) -> Vec<Gang<'s>> {
+    let mut gangs: Vec<Gang<'s>> = Vec::new();
     for pod in &ctx.pods {
         let waits = runs_as_gang(ctx.cluster, pod);
         let count = gang_pods(ctx.cluster, pod).filter(|it| it.pods > 0 && waits == is_certain);
@@ -37,18 +57,15 @@ pub(super) fn gang_workloads<'s>(
             pools: pools.map(|evaluation| evaluation.pool).collect(),
             ..plain
         };
-        match workloads
-            .last_mut()
-            .filter(|(last, _)| std::ptr::eq(last.object, pod.object))
-        {
-            None => workloads.push((pod, workload)),
-            Some((_, total)) => merge_workload(total, workload),
+        match gangs.last_mut() {
+            Some(gang) if std::ptr::eq(gang.object, pod.object) => gang.roles.push(workload),
+            _ => gangs.push(Gang {
+                roles: vec![workload],
+                object: pod.object,
+            }),
         }
     }
-    let workloads = workloads.into_iter().map(|(_, workload)| workload);
-    workloads
-        .filter(|workload| !workload.pools.is_empty())
-        .collect()
+    gangs
 }
 
 /// The number of pods that must run at once; `None` if one may run without the others, or it is not known.

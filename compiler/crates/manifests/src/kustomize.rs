@@ -32,6 +32,10 @@ pub(super) struct Kustomization {
     patch_files: Vec<String>,
     /// The targets of its patches.
     targets: Vec<Target>,
+    /// Whether it sets the namespace of all objects.
+    pub(super) sets_namespace: bool,
+    /// Whether it adds labels, which may include those of selectors.
+    pub(super) sets_labels: bool,
 }
 
 /// The target of a patch.
@@ -83,7 +87,10 @@ impl Kustomization {
         if UNTARGETED_KEYS.iter().any(|key| list(key).next().is_some()) {
             targets.push(Target::Any);
         }
+        let has_any = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
         Self {
+            sets_namespace: has_any(&["namespace"]),
+            sets_labels: has_any(&["commonLabels", "labels"]),
             folder,
             included,
             patch_files: files,

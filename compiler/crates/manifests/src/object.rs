@@ -15,6 +15,8 @@ pub struct Object {
     pub name: Option<String>,
     /// Its namespace.
     pub namespace: Option<String>,
+    /// Whether another object, such as a workflow, contains it as a text and creates it.
+    pub is_embedded: bool,
 }
 
 impl Object {

@@ -29,6 +29,8 @@ const PARTIAL_POD_KINDS: &[&str] = &[
     "LLMInferenceServiceConfig",
     "SparkApplication",
     "ScheduledSparkApplication",
+    // KAITO adds tolerations: kaito-project/kaito `pkg/workspace/inference/template_inference.go` (read 2026-11-28).
+    "Workspace",
 ];
 
 /// Argo kinds with steps, which get tolerations and labels from their workflow.

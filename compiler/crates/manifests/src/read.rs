@@ -156,12 +156,18 @@ impl Manifests {
         let object = Object {
             name: metadata("name"),
             namespace: metadata("namespace"),
+            is_embedded: false,
             kind,
             api_version,
             root,
         };
         let namespace = object.namespace.clone();
-        if pods::is_patch(&object) {
+        // kustomize treats names of patches with a target as regular expressions.
+        let names_many = object
+            .name
+            .as_deref()
+            .is_some_and(|name| name.contains('*'));
+        if names_many || pods::is_patch(&object) {
             self.skip(path, SkipReason::Patch(object.title()));
         } else {
             self.objects.push(object);
@@ -172,6 +178,7 @@ impl Manifests {
             // Objects that a workflow creates are in its namespace by default.
             for object in &mut self.objects[before..] {
                 object.namespace = object.namespace.take().or_else(|| namespace.clone());
+                object.is_embedded = true;
             }
         }
         true
@@ -292,6 +299,12 @@ mod tests {
         assert_eq!(
             skip_reasons(patch),
             [SkipReason::Patch("Deployment a".to_owned())]
+        );
+        let patch =
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: '*'}\nspec: {replicas: 2}\n";
+        assert_eq!(
+            skip_reasons(patch),
+            [SkipReason::Patch("Deployment *".to_owned())]
         );
     }
 

@@ -2,6 +2,7 @@
 
 use gpuc_model::{Cluster, KubernetesVersion};
 use gpuc_syntax::node::{Node, Scalar, Value};
+use gpuc_syntax::variables::has_placeholder;
 use gpuc_syntax::yaml::core_schema::CoreValue;
 
 /// The alpha GPU resource that preceded device plugins.
@@ -91,7 +92,7 @@ pub(super) fn parse_count(node: &Node) -> ResourceCount {
     let Some(text) = node.text() else {
         return ResourceCount::Invalid;
     };
-    if ["{{", "${", "$("].iter().any(|mark| text.contains(mark)) {
+    if has_placeholder(text) {
         return ResourceCount::Templated;
     }
     let text = text.strip_prefix('+').unwrap_or(text).to_owned();

@@ -14,7 +14,7 @@ use super::claims::{self, ClaimIndex};
 use super::object::Object;
 use super::operator_pods;
 use super::pod::{Container, Pod};
-use super::resources::{ResourceCount, is_unadvertised_gpu, parse_count};
+use super::resources::{ResourceCount, is_gpu_name, is_unadvertised_gpu, parse_count};
 
 /// A pod that no pool fits.
 pub(crate) struct UnschedulablePod<'s> {
@@ -56,6 +56,16 @@ pub(super) fn unschedulable_pods<'s>(
         let Some((demand, mut evaluations)) = evaluate_pools(cluster, claims, pod) else {
             continue;
         };
+        // A claim that is not among the manifests may be for any device.
+        let requests_only_unknown_devices = demand.claims.is_empty()
+            && !demand.unresolved_claims.is_empty()
+            && !demand
+                .resources
+                .iter()
+                .any(|it| is_gpu_name(&it.resource.value));
+        if requests_only_unknown_devices && !selects_pool_nodes(&demand) {
+            continue;
+        }
         if !pod.requests_gpus() && !selects_pool_nodes(&demand) {
             retain_conclusive(cluster, &mut evaluations);
         }
@@ -336,9 +346,17 @@ impl<'s> UnschedulablePod<'s> {
                 label.key == POOL_LABEL && label.values.iter().any(is_pool)
             })
         };
+        let requests_devices = !self.demand.resources.is_empty() || !self.demand.claims.is_empty();
         let distance = |evaluation: &&PoolFeasibility<'_>| {
             let lacks = obstacles(evaluation).any(|reason| is_not_advertised(&reason.cause));
-            (!is_named(evaluation), lacks, obstacles(evaluation).count())
+            // A pool without GPUs has fewer obstacles, and no devices.
+            let lacks_gpus = requests_devices && !evaluation.pool.has_gpus();
+            (
+                !is_named(evaluation),
+                lacks_gpus,
+                lacks,
+                obstacles(evaluation).count(),
+            )
         };
         self.evaluations.iter().min_by_key(distance)
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::Cluster;
-use gpuc_model::scheduling::{Feasibility, RunningWorkload, contention};
+use gpuc_model::scheduling::{Feasibility, MisfitCause, Request, RunningWorkload, contention};
 use gpuc_syntax::node::Node;
 
 use super::claims::may_share_namespace;
@@ -364,11 +364,21 @@ fn service_workload<'s>(
     let (demand, evaluations) = evaluate_pools(ctx.cluster, &ctx.claims, pod)?;
     let evaluations = evaluations.iter();
     let pools: Vec<_> = evaluations
+        .clone()
         .filter(|evaluation| evaluation.feasibility() != Feasibility::DoesNotFit)
         .map(|evaluation| evaluation.pool)
         .collect();
     // Pods that fit no pool are reported by other rules.
     pools.first()?;
+    // Other nodes may have a device that no pool of the file advertises.
+    let is_advertised =
+        |request: &Request| !ctx.pools_advertising(&request.resource.value).is_empty();
+    let mut reasons = evaluations.flat_map(|evaluation| &evaluation.reasons);
+    if reasons.any(|it| matches!(it.cause, MisfitCause::ResourceUnknown { .. }))
+        && !demand.resources.iter().any(is_advertised)
+    {
+        return None;
+    }
     let each = volumes::template_storage(pod.object).map_or(0, |it| it.0);
     Some(RunningWorkload {
         span: count.span.unwrap_or_else(|| request_span(pod)),

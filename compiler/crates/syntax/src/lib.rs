@@ -20,4 +20,5 @@ pub mod schema;
 pub mod shell;
 pub mod source;
 pub mod tree;
+pub mod variables;
 pub mod yaml;

@@ -87,24 +87,63 @@ pub fn child_keys(path: &str) -> Vec<String> {
 
 /// The required keys of a mapping at a path.
 pub fn required_keys(path: &str) -> Vec<String> {
-    let root = schema_value();
-    let Some(schema) = find_schema(&root, path) else {
+    let Some(schema) = find_schema(&ROOT, path) else {
         return Vec::new();
     };
-    let target = resolve_reference(&root, &schema);
+    let mut target = resolve_reference(&ROOT, &schema);
+    if let Some(items) = target.get("items") {
+        target = resolve_reference(&ROOT, items);
+    }
     let required = target.get("required").and_then(Value::as_array);
     let required = required.into_iter().flatten().filter_map(Value::as_str);
     required.map(str::to_owned).collect()
 }
 
+/// Whether the items of a list are texts.
+pub fn has_text_items(path: &str) -> bool {
+    let list = find_schema(&ROOT, path).map(|schema| resolve_reference(&ROOT, &schema));
+    let items = list.as_ref().and_then(|list| list.get("items"));
+    items.is_some_and(|items| string_property(&resolve_reference(&ROOT, items), "type") == "string")
+}
+
+/// Whether the mapping around a key requires it.
+pub fn is_required(path: &str) -> bool {
+    let (parent, key) = path.rsplit_once('.').unwrap_or(("", path));
+    required_keys(parent).iter().any(|required| required == key)
+}
+
+/// An option of the choice at a path as it is written: a word, or a mapping with the required keys of its settings.
+pub fn option_syntax(path: &str, option: &str) -> String {
+    let path = format!("{path}.{option}");
+    let Some(settings) = find_schema(&ROOT, &path) else {
+        return option.to_owned();
+    };
+    let settings = resolve_reference(&ROOT, &settings);
+    if settings.get("oneOf").is_some() || string_property(&settings, "type") != "object" {
+        return format!("{{{option}: …}}");
+    }
+    let required = required_keys(&path);
+    let keys: Vec<_> = required.iter().map(|key| format!("{key}: …")).collect();
+    format!("{{{option}: {{{}}}}}", keys.join(", "))
+}
+
+/// The schema, for lookups.
+static ROOT: LazyLock<Value> = LazyLock::new(schema_value);
+
 /// The schema of a key; list indexes are ignored.
 fn find_schema(root: &Value, path: &str) -> Option<Value> {
-    path.split('.').try_fold(root.clone(), |schema, part| {
+    let parts = path.split('.').filter(|part| !part.is_empty());
+    parts.into_iter().try_fold(root.clone(), |schema, part| {
         let name = part.split('[').next()?;
         let mut properties = properties(root, &schema).into_iter();
-        properties
-            .find(|(key, _)| key == name)
-            .map(|(_, below)| below)
+        let found = properties.find(|(key, _)| key == name);
+        found.map(|(_, below)| below).or_else(|| {
+            let values = resolve_reference(root, &schema);
+            values
+                .get("additionalProperties")
+                .filter(|it| it.is_object())
+                .cloned()
+        })
     })
 }
 

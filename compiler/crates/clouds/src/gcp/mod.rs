@@ -180,6 +180,15 @@ impl Catalog for Gke {
         Some(accelerator::check_attachment(machine, model, count))
     }
 
+    fn machine_for_attachment(&self, model: &'static GpuModel, count: u32) -> Option<&'static str> {
+        let mut standard = attachable_gpus::N1_MACHINES
+            .iter()
+            .filter(|machine| machine.vcpus >= 4 && machine.name.starts_with("n1-standard-"));
+        standard
+            .find(|machine| accelerator::check_attachment(machine.name, model, count).is_ok())
+            .map(|machine| machine.name)
+    }
+
     fn attachable_models(&self) -> Vec<&'static GpuModel> {
         (attachable_gpus::ATTACHABLE.iter())
             .map(|attachable| attachable.model)

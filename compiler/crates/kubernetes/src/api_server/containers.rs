@@ -1,7 +1,7 @@
 //! Conflicting settings of a container: variables, probes, security contexts.
 
 use gpuc_syntax::diag::phrases::quoted_conjunction;
-use gpuc_syntax::node::Node;
+use gpuc_syntax::node::{Node, Value};
 
 use super::ObjectContext;
 use super::field_path::Step;
@@ -58,6 +58,11 @@ const ENV_VAR_SOURCES: &[&str] = &[
     "fileKeyRef",
 ];
 
+/// Whether a value is a list without items, as if it were not set.
+fn is_empty_list(node: &Node) -> bool {
+    matches!(&node.value, Value::Sequence(items) if items.is_empty())
+}
+
 /// Exactly one of some fields, or at most one.
 ///
 /// Source: kubernetes `pkg/apis/core/validation/validation.go`, `validateHandler`, `ValidateEnvFrom`,
@@ -71,7 +76,7 @@ pub(super) fn check_one_of(
     let set: Vec<_> = fields
         .iter()
         .copied()
-        .filter(|field| get_non_null(node, field).is_some())
+        .filter(|field| get_non_null(node, field).is_some_and(|value| !is_empty_list(value)))
         .collect();
     if let [_, second, ..] = set.as_slice() {
         let second = Step::from(*second);
@@ -96,7 +101,7 @@ pub(super) fn check_one_of(
         ctx.report(
             [],
             |path| format!("`{path}` has none of {}", quoted_conjunction(fields, "and")),
-            format!("write {}", quoted_conjunction(fields, "or")),
+            format!("add {}", quoted_conjunction(fields, "or")),
         );
     }
 }

@@ -59,7 +59,7 @@ fn check_selector(ctx: &mut ObjectContext<'_, '_>) {
         ctx.report(
             [Step::from("manualSelector")],
             |path| format!("`{path}` is `true`, but `selector` is not set"),
-            "write a `selector`, or remove `manualSelector`",
+            "add a `selector`, or remove `manualSelector`",
         );
     } else if is_manual && !is_open {
         check_selector_matches_template(ctx);
@@ -91,7 +91,7 @@ fn check_indexed_fields(ctx: &mut ObjectContext<'_, '_>) {
         ctx.report(
             [Step::from("completionMode")],
             |path| format!("`{path}` is `Indexed`, but `completions` is not set"),
-            "write `completions`",
+            "add `completions`",
         );
     }
     let is_custom = ctx.ancestors.first().is_some_and(|it| is_custom_type(it.0));
@@ -173,7 +173,7 @@ fn check_failure_policy(ctx: &mut ObjectContext<'_, '_>) {
                 |path| {
                     format!("`{path}` is `FailIndex`, but the job has no `backoffLimitPerIndex`")
                 },
-                "write `backoffLimitPerIndex`, or another action",
+                "add `backoffLimitPerIndex` to the job, or write another action",
             );
         }
         let name = rule

@@ -80,6 +80,8 @@ struct Visit<'n> {
     /// The enclosing objects with their types, outermost first.
     ancestors: Vec<(&'static str, &'n Node)>,
     is_complete: bool,
+    /// The volumes that the controller adds to pods; `None` if they are not known.
+    added_volumes: Option<&'static [&'static str]>,
     violations: Vec<Violation>,
 }
 
@@ -91,6 +93,7 @@ struct ObjectContext<'w, 'n> {
     path: &'w [Step],
     ancestors: &'w [(&'static str, &'n Node)],
     is_complete: bool,
+    added_volumes: Option<&'static [&'static str]>,
     violations: &'w mut Vec<Violation>,
 }
 
@@ -167,12 +170,13 @@ pub fn validate_object(
     extent: Completeness,
 ) -> Vec<Violation> {
     let mut found = operators::validate(api_version, kind, node, extent);
+    let volumes = operators::added_volumes(api_version, kind, node);
     if let Some(name) = types::object_type_name(api_version, kind) {
-        found.extend(validate_type(node, Vec::new(), name, extent));
+        found.extend(validate_type(node, Vec::new(), name, extent, volumes));
     } else {
         for (path, name, node) in pod_templates(node) {
             if found.len() < MAX_VIOLATIONS {
-                found.extend(validate_type(node, path, name, extent));
+                found.extend(validate_type(node, path, name, extent, volumes));
             }
         }
     }
@@ -182,7 +186,7 @@ pub fn validate_object(
 
 /// The violations of a pod `spec` at any path.
 pub fn validate_pod_spec(spec: &Node, extent: Completeness) -> Vec<Violation> {
-    validate_type(spec, Vec::new(), "PodSpec", extent)
+    validate_type(spec, Vec::new(), "PodSpec", extent, Some(&[]))
 }
 
 fn validate_type(
@@ -190,8 +194,10 @@ fn validate_type(
     path: Vec<Step>,
     name: &'static str,
     extent: Completeness,
+    added_volumes: Option<&'static [&'static str]>,
 ) -> Vec<Violation> {
     let mut visit = Visit {
+        added_volumes,
         path,
         ancestors: Vec::new(),
         is_complete: extent == Completeness::Complete,

@@ -35,19 +35,23 @@ pub(super) fn validate(
         let mut path = key_path.to_vec();
         path.push(Step::from(entry.key.as_str()));
         if !PYTORCH_REPLICA_TYPES.contains(&entry.key.as_str()) {
+            let is_unused = |kind: &&&str| replica_specs.is_none_or(|it| it.entry(kind).is_none());
+            let unused: Vec<_> = PYTORCH_REPLICA_TYPES
+                .iter()
+                .filter(is_unused)
+                .copied()
+                .collect();
             found.push(Violation {
                 message: format!("a PyTorchJob has no `{}`", format_path(&path)),
                 is_key: true,
                 path: path.clone(),
                 help: format!(
-                    "write {}",
-                    diag::phrases::quoted_conjunction(PYTORCH_REPLICA_TYPES, "or")
+                    "{} {}",
+                    if unused.is_empty() { "remove" } else { "write" },
+                    diag::phrases::quoted_conjunction(&unused, "or")
                 ),
-                suggestion: diag::phrases::closest_match(
-                    &entry.key,
-                    PYTORCH_REPLICA_TYPES.iter().copied(),
-                )
-                .map(str::to_owned),
+                suggestion: diag::phrases::closest_match(&entry.key, unused.iter().copied())
+                    .map(str::to_owned),
                 unknown_to_project: None,
                 rule_owner: None,
             });
@@ -137,4 +141,27 @@ fn check_container_name(replicas: &Node, path: &[Step]) -> Option<Violation> {
 fn extended_path(path: &[Step], keys: &[&str]) -> Vec<Step> {
     let keys = keys.iter().map(|key| Step::from(*key));
     path.iter().cloned().chain(keys).collect()
+}
+
+/// The volumes that the controller of a kind adds to its pods; `None` if they are not known.
+///
+/// Source: kubeflow/mpi-operator `pkg/controller/mpi_job_controller.go`, `configVolumeName` and `sshAuthVolume`;
+/// ray-project/kuberay `ray-operator/controllers/ray/common/pod.go`, `AddRayTokenVolume`; volcano-sh/volcano
+/// `pkg/controllers/job/plugins` (read 2026-11-28).
+pub(super) fn added_volumes(
+    api_version: &str,
+    kind: &str,
+    root: &Node,
+) -> Option<&'static [&'static str]> {
+    let group = api_version.rsplit_once('/').map_or("", |it| it.0);
+    let has_plugins = || {
+        root.get("spec")
+            .is_some_and(|it| it.get("plugins").is_some())
+    };
+    match (group, kind) {
+        ("kubeflow.org", "MPIJob") => Some(&["mpi-job-config", "ssh-auth"]),
+        ("ray.io", _) => Some(&["ray-token"]),
+        ("batch.volcano.sh", _) if has_plugins() => None,
+        _ => Some(&[]),
+    }
 }

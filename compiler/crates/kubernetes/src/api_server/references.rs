@@ -86,7 +86,10 @@ fn check_mounts(ctx: &mut ObjectContext<'_, '_>) {
     let claims = ancestor_nodes().flat_map(|it| indexed_items(it, "volumeClaimTemplates"));
     let claims = claims.chain(policies.flat_map(|(_, policy)| indexed_items(policy, "templates")));
     let claims = claims.filter_map(|(_, claim)| get_text(claim.get("metadata")?, "name"));
-    let known: BTreeSet<_> = volumes.chain(claims).collect();
+    let Some(added) = ctx.added_volumes else {
+        return;
+    };
+    let known: BTreeSet<_> = volumes.chain(claims).chain(added.iter().copied()).collect();
     // A name that is filled in later can be any name.
     let mut volumes_of_pod = indexed_items(ctx.node, "volumes");
     if volumes_of_pod.any(|(_, volume)| {

@@ -1,6 +1,7 @@
 //! Scalars as kubectl sends them to the API server.
 
 use gpuc_syntax::node::{Node, Scalar, Value};
+use gpuc_syntax::variables::has_placeholder;
 use gpuc_syntax::yaml::core_schema::CoreValue;
 
 /// The value of a node.
@@ -30,9 +31,6 @@ pub(super) enum ParsedValue<'n> {
 const TRUE_WORDS: &[&str] = &["yes", "on"];
 const FALSE_WORDS: &[&str] = &["no", "off"];
 
-/// Marks of template languages: Helm, envsubst and Flux, kustomize, and `OpenShift` templates.
-const TEMPLATE_MARKS: &[&str] = &["{{", "${", "$("];
-
 /// Reads a node.
 pub(super) fn parse_value(node: &Node) -> ParsedValue<'_> {
     let scalar = match &node.value {
@@ -45,9 +43,7 @@ pub(super) fn parse_value(node: &Node) -> ParsedValue<'_> {
         CoreValue::Bool(value) => ParsedValue::Bool(value),
         CoreValue::Integer(value) => ParsedValue::Integer(parse_octal(scalar).unwrap_or(value)),
         CoreValue::Float(value) => parse_float(value),
-        CoreValue::Text(text) if TEMPLATE_MARKS.iter().any(|mark| text.contains(mark)) => {
-            ParsedValue::Templated
-        }
+        CoreValue::Text(text) if has_placeholder(text) => ParsedValue::Templated,
         CoreValue::Text(text) => match scalar {
             Scalar::Written { plain: true, .. } => parse_yaml_1_1_bool(text),
             _ => ParsedValue::Text(text),

@@ -196,7 +196,7 @@ fn check_spread_fields(ctx: &mut ObjectContext<'_, '_>) {
         ctx.report(
             [Step::from("matchLabelKeys")],
             |path| format!("`{path}` requires a `labelSelector`"),
-            "write a `labelSelector`",
+            "add a `labelSelector`",
         );
     }
 }

@@ -29,7 +29,7 @@ pub(super) fn validate(ctx: &mut ObjectContext<'_, '_>) {
                         "`{path}` has no `name`, but a Service with several ports requires names"
                     )
                 },
-                "write a `name` for each port",
+                "add a `name` to each port",
             ),
             _ => {}
         }

@@ -106,7 +106,7 @@ fn check_progress_deadline(ctx: &mut ObjectContext<'_, '_>) {
         ctx.report(
             [Step::from("minReadySeconds")],
             |path| format!("`{path}` is {ready}, but must be less than `progressDeadlineSeconds`, which is {DEADLINE}"),
-            format!("write a `progressDeadlineSeconds` of more than {ready}"),
+            format!("set `progressDeadlineSeconds` to more than {ready}"),
         );
     }
     if let Some(deadline) = deadline.filter(|it| *it >= 0 && *it <= ready) {

@@ -96,7 +96,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         for (pool, reason) in &reasons {
             builder = builder.label(pool.name.span, format!("pool `{}` {reason}", pool.name));
         }
-        let help = "lower `replicas`, or use `preferredDuringSchedulingIgnoredDuringExecution`";
+        let help = "lower `replicas`, or write the rule as a preferred one";
         builder.help(help).emit();
     }
 }

@@ -163,7 +163,5 @@ fn check_zones(
 }
 
 fn help(max: u64) -> String {
-    format!(
-        "set `replicas` to at most {max}, or use `preferredDuringSchedulingIgnoredDuringExecution`"
-    )
+    format!("set `replicas` to at most {max}, or write the rule as a preferred one")
 }

@@ -97,7 +97,7 @@ fn report_unknown(
     let other = REFERENCE_KEYS.iter().find(|(key, _)| *key != claim.key);
     let as_other = other.filter(|(_, kind)| ctx.claims.find_claim(pod, kind, name).is_some());
     if let Some((key, kind)) = as_other {
-        let builder = builder.help(format!("write `{key}: {name}`: it is a {kind}"));
+        let builder = builder.help(format!("write `{key}: {name}` instead: it is a {kind}"));
         match rename_edit(ctx, pod, claim, key) {
             Some(edit) => builder.suggest(vec![edit]).emit(),
             None => builder.emit(),

@@ -96,13 +96,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 format!("a pod stays Pending for each node of pool `{}`", pool.name),
             );
         }
-        let help = match with.as_slice() {
-            [only] => format!("remove the GPU request, or select nodes by `{POOL_LABEL}: {only}`"),
-            several => format!(
-                "remove the GPU request, or select nodes by `{POOL_LABEL}`: {}",
-                phrases::quoted_conjunction(several, "or")
-            ),
-        };
+        let help = format!(
+            "remove the GPU request, or write `nodeSelector: {{{POOL_LABEL}: {}}}` in the pod's `spec`",
+            with[0]
+        );
         builder.help(help).emit();
     }
 }

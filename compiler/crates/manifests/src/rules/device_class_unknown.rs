@@ -5,6 +5,11 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use crate::claims::device_class_nodes;
 use crate::{CheckContext, Rule};
 
+/// Classes of NVIDIA's driver that are no misspelled names of others: of former versions, and of optional features.
+///
+/// Source: kubernetes-sigs/dra-driver-nvidia-gpu `deployments/helm/dra-driver-nvidia-gpu/templates` (from memory).
+const FORMER_CLASSES: &[&str] = &["imex.nvidia.com", "vfio.gpu.nvidia.com"];
+
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC4019",
@@ -92,6 +97,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let is_misspelled = ["nvid", "gpuc"].iter().any(|part| class.contains(part));
             let closest = phrases::closest_match(class, known.iter().copied());
             let closest = closest.filter(|_| is_misspelled && !class.ends_with(".gpuc.dev"));
+            let closest = closest.filter(|_| !FORMER_CLASSES.contains(&class));
             let exists = known.contains(&class) || own.contains(&class);
             if exists || !(has_known_domain || is_wrong || closest.is_some()) {
                 continue;

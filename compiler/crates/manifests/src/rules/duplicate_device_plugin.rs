@@ -84,7 +84,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let builder = builder.label(pool.name.span, text);
         let help = match (pool.allocation.value, pool.plugin.value) {
             (Allocation::DevicePlugin, DevicePlugin::Gpuc) => {
-                "remove it, or write `devicePlugin: nvidia` in `stack` to replace gpuc-runtime"
+                "remove it: with `devicePlugin: nvidia` in `stack`, gpuc deploys this plugin instead of gpuc-runtime"
             }
             _ => "remove it",
         };

@@ -1,11 +1,11 @@
 //! A pod selects nodes by a label of another cloud.
 
-use crate::scheduling::UnschedulableCause;
+use crate::scheduling::{UnschedulableCause, evaluate_pools, obstacles};
 use crate::{CheckContext, Pod, Rule};
 
-use gpuc_model::POOL_LABEL;
-use gpuc_model::scheduling::{DefaultRequests, Demand, Requirement};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
+use crate::corrections::select_by_pool;
+use gpuc_model::scheduling::{DefaultRequests, Demand, MisfitCause, Reason, Requirement};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -72,12 +72,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             );
             let builder = report.diagnostic(&RULE.code, required.span, message);
             let builder = builder.primary_label("nothing sets this label in the cluster");
+            let names = pools_with_other_labels(ctx, pod);
             let mut pools = ctx.cluster.pools.iter();
-            let names: Vec<_> = pools
-                .clone()
-                .filter(|pool| !pool.is_existing())
-                .map(|pool| pool.name.as_str())
-                .collect();
             let builder = match pools.find(|pool| pool.has_gpus()) {
                 Some(pool) => {
                     builder.label(pool.name.span, format!("pool `{}` has GPUs", pool.name))
@@ -86,14 +82,22 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             };
             let help = match names.as_slice() {
                 [] => "write a label that the nodes have".to_owned(),
-                names => format!(
-                    "select by `{POOL_LABEL}`: {}",
-                    phrases::quoted_conjunction(names, "or")
-                ),
+                names => select_by_pool(names, required.is_expression),
             };
             builder.help(help).emit();
         }
     }
+}
+
+/// The pools on which the pod fits, except for the labels that it selects.
+fn pools_with_other_labels<'c>(ctx: &CheckContext<'c>, pod: &Pod<'_>) -> Vec<&'c str> {
+    let evaluations = evaluate_pools(ctx.cluster, &ctx.claims, pod);
+    let evaluations = evaluations.map_or(Vec::new(), |(_, evaluations)| evaluations);
+    let is_label = |reason: &Reason| matches!(reason.cause, MisfitCause::Label { .. });
+    let fitting = evaluations
+        .into_iter()
+        .filter(|it| !it.pool.is_existing() && obstacles(it).all(is_label));
+    fitting.map(|it| it.pool.name.as_str()).collect()
 }
 
 /// The labels that a pod requires of nodes.

@@ -1,10 +1,10 @@
 //! The pods of a gang together exceed the capacity of the pools or the quota of the team.
 
 use gpuc_model::scheduling::contention::{self, ExceededByTeam};
-use gpuc_model::scheduling::{RunningWorkload, find_over_capacity};
+use gpuc_model::scheduling::find_over_capacity;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::gang_scheduling::gang_workloads;
+use crate::gang_scheduling::{Gang, find_gangs};
 use crate::running_workloads::split_into_single_pods;
 use crate::{CheckContext, Rule};
 
@@ -48,31 +48,32 @@ spec:
 };
 
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
-    for workload in gang_workloads(ctx, true) {
-        check_gang(ctx, workload, &RULE.code, report);
+    for gang in find_gangs(ctx, true) {
+        check_gang(ctx, &gang, &RULE.code, report);
     }
 }
 
 /// Reports a job whose pods do not fit together although each of them fits alone.
 pub(super) fn check_gang<'s>(
     ctx: &CheckContext<'s>,
-    workload: RunningWorkload<'s>,
+    gang: &Gang<'s>,
     code: &'static Code,
     report: &mut Report,
 ) {
-    let single_pods = split_into_single_pods(&workload);
-    let gang = [workload];
+    let merged = gang.merged();
+    let single_pods: Vec<_> = gang.roles.iter().flat_map(split_into_single_pods).collect();
     // A single pod that does not fit is reported by other rules.
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
-        for over_capacity in find_over_capacity(ctx.cluster, &gang) {
-            contention::over_capacity_diagnostic(&over_capacity, code, &gang, report).emit();
+    if gang.can_be_placed() && each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
+        for over_capacity in find_over_capacity(ctx.cluster, &gang.roles) {
+            contention::over_capacity_diagnostic(&over_capacity, code, &gang.roles, report).emit();
         }
     }
     let mut each = single_pods.iter().map(std::slice::from_ref);
     if each.all(|pod| ExceededByTeam::by_workload(ctx.cluster, pod, 0).is_empty()) {
-        for sum in ExceededByTeam::by_workload(ctx.cluster, &gang, 0) {
-            sum.diagnostic(code, &gang, report).emit();
+        let merged = [merged];
+        for sum in ExceededByTeam::by_workload(ctx.cluster, &merged, 0) {
+            sum.diagnostic(code, &merged, report).emit();
         }
     }
 }

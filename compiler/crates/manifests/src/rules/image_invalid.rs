@@ -2,6 +2,7 @@
 
 use gpuc_kubernetes::names::parse_image;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+use gpuc_syntax::variables::has_placeholder;
 
 use crate::{CheckContext, Rule};
 
@@ -68,9 +69,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 /// Whether the image is a template placeholder, or contains spaces, which `api_server` reports.
 fn is_unchecked(text: &str) -> bool {
     let is_word = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || "_-".contains(c);
-    let is_filled_in = ["{{", "${", "$(", "<"]
-        .iter()
-        .any(|mark| text.contains(mark));
+    let is_filled_in = has_placeholder(text) || text.contains('<');
     is_filled_in || text.contains(char::is_whitespace) || text.chars().all(is_word)
 }
 

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::quota_exceeded::{self, Excess, ExcessKind};
 use super::{gang_too_large, resource_quota_exceeded};
-use crate::gang_scheduling::gang_workloads;
+use crate::gang_scheduling::find_gangs;
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -66,7 +66,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     };
     quota_exceeded::check(ctx, excess, report);
     resource_quota_exceeded::check(ctx, excess, report);
-    for workload in gang_workloads(ctx, false) {
-        gang_too_large::check_gang(ctx, workload, &RULE.code, report);
+    for gang in find_gangs(ctx, false) {
+        gang_too_large::check_gang(ctx, &gang, &RULE.code, report);
     }
 }

@@ -19,6 +19,7 @@ mod claim_unknown;
 mod claim_unused;
 mod claim_version_mismatch;
 mod cluster_queue_unknown;
+mod compute_domain_disabled;
 mod cuda_too_new;
 mod cuda_too_old;
 mod cuda_unknown;
@@ -49,6 +50,7 @@ mod multiple_mig_devices;
 mod multiple_replicas;
 mod no_matching_pool;
 mod node_name;
+mod node_rank_fixed;
 mod object_duplicated;
 mod pod_security_violated;
 mod pool_quota_exceeded;
@@ -221,6 +223,8 @@ pub static RULES: &[&Rule] = &[
     &default_gpu::RULE,
     &processes_over_gpus::RULE,
     &device_created::RULE,
+    &node_rank_fixed::RULE,
+    &compute_domain_disabled::RULE,
 ];
 
 #[cfg(test)]

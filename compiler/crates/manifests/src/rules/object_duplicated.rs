@@ -63,6 +63,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             &object.namespace,
             &object.name,
         );
+        // The steps of a workflow may be alternatives.
+        if object.is_embedded {
+            continue;
+        }
         let Some(first) = first_names.get(&key) else {
             first_names.insert(key, name);
             continue;

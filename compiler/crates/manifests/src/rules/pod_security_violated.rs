@@ -130,6 +130,12 @@ fn pod_span(pod: &Pod<'_>) -> Span {
 
 fn help(level: PodSecurityLevel, extent: Completeness, found: &[(Option<Span>, String)]) -> String {
     let lacks = found.iter().any(|(span, _)| span.is_none());
+    let uses_host_path = found
+        .iter()
+        .any(|(_, problem)| problem.contains("`hostPath`"));
+    if uses_host_path && lacks {
+        return "replace the `hostPath` volume, and add the missing fields; or change `podSecurity` of the team".to_owned();
+    }
     if level == PodSecurityLevel::Restricted && extent == Completeness::Complete && lacks {
         return "write `securityContext: {runAsNonRoot: true, seccompProfile: {type: RuntimeDefault}}` for the pod, and \
                 `securityContext: {allowPrivilegeEscalation: false, capabilities: {drop: [ALL]}}` for each container"

@@ -1,10 +1,12 @@
 //! A container starts more processes than it has GPUs.
 
+use gpuc_kubernetes::launch;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::Node;
+use gpuc_syntax::source::Span;
 
 use crate::resources::{ResourceCount, parse_count};
-use crate::{CheckContext, Container, Rule};
+use crate::{CheckContext, Container, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -12,11 +14,12 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-processes-over-gpus",
         severity: Severity::Warning,
         summary: "a container starts more processes than it has GPUs",
-        checks: "Whether `--nproc-per-node` or `--nproc_per_node` of `torchrun` and `torch.distributed.launch`, as a number in
-`command` or `args`, is at most the number of GPUs that the container requests.",
-        reason: "PyTorch starts one process for each GPU. A process without a GPU ends with `CUDA error: invalid device ordinal`, and
-the others with it.",
-        remedy: "Request as many GPUs as there are processes, or write `--nproc-per-node=gpu`, which starts a process for each GPU.",
+        checks: "Whether `--nproc-per-node` of `torchrun` and `torch.distributed.launch`, `--tensor-parallel-size` of vLLM on
+one node, and `nprocPerNode` of a PyTorchJob are at most the number of GPUs that the container requests.",
+        reason: "PyTorch and vLLM start one process for each GPU. A process without a GPU ends with `CUDA error: invalid device
+ordinal`, and the others with it.",
+        remedy: "Request as many GPUs as there are processes, or lower the number. `--nproc-per-node=gpu` starts a process for
+each GPU.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -47,14 +50,6 @@ spec:
     run,
 };
 
-/// The options for the number of processes on a node.
-///
-/// Source: <https://docs.pytorch.org/docs/stable/elastic/run.html>, 2026-11-28 (from memory).
-const OPTIONS: &[&str] = &["--nproc-per-node", "--nproc_per_node"];
-
-/// Programs before the launcher.
-const PREFIXES: &[&str] = &["env", "exec", "nohup", "time"];
-
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
         for container in &pod.containers {
@@ -64,7 +59,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let ResourceCount::Whole(count) = parse_count(&gpus.value) else {
                 continue;
             };
-            let Some((word, processes)) = process_count(container).filter(|it| it.1 > count) else {
+            let found = processes_on_command_line(pod, container);
+            let found = found.or_else(|| processes_of_job(pod, container));
+            let Some((span, processes, option)) = found.filter(|it| it.1 > count) else {
                 continue;
             };
             let message = format!(
@@ -74,62 +71,53 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 gpus.key
             );
             report
-                .diagnostic(&RULE.code, word.span(), message)
+                .diagnostic(&RULE.code, span, message)
                 .primary_label("one process for each GPU")
                 .label(gpus.value.span(), "the GPUs of the container")
-                .help("request as many GPUs, or write `--nproc-per-node=gpu`")
+                .help(match option {
+                    TORCH_OPTION | "--nproc_per_node" => {
+                        "request as many GPUs, or write `--nproc-per-node=gpu`".to_owned()
+                    }
+                    other => format!("request as many GPUs, or lower `{other}`"),
+                })
                 .emit();
         }
     }
 }
 
-/// The number of processes on the command line, and the word that contains it.
-fn process_count<'n>(container: &Container<'n>) -> Option<(&'n Node, u64)> {
-    let list = |key: &str| container.node.get(key).map_or(&[][..], Node::items).iter();
-    let nodes: Vec<_> = list("command").chain(list("args")).collect();
-    let words: Vec<_> = nodes
-        .iter()
-        .map(|node| node.text().unwrap_or_default())
-        .collect();
-    if let Some((index, count)) = find_in_command(&words) {
-        return Some((nodes[index], count));
-    }
-    // A script is one word.
-    nodes.iter().zip(&words).find_map(|(node, script)| {
-        let commands = script.split(['\n', ';', '&', '|']);
-        let mut found = commands.filter_map(|command| {
-            let words: Vec<_> = command.split_whitespace().collect();
-            find_in_command(&words).map(|(_, count)| count)
-        });
-        found.next().map(|count| (*node, count))
-    })
-}
+const TORCH_OPTION: &str = "--nproc-per-node";
 
-/// The index of the word with the number of processes, and the number, if a command starts one process for each GPU.
-fn find_in_command(words: &[&str]) -> Option<(usize, u64)> {
-    let is_setting = |word: &&&str| word.contains('=') || PREFIXES.contains(word);
-    let first = words.iter().take_while(is_setting).count();
-    let program = words.get(first)?.rsplit('/').next()?;
-    let starts_module = || {
-        let arguments = words[first + 1..].windows(2);
-        let mut modules = arguments.filter(|pair| pair[0] == "-m").map(|pair| pair[1]);
-        modules.any(|module| module.starts_with("torch.distributed."))
-    };
-    let is_launcher = program == "torchrun" || program.starts_with("python") && starts_module();
-    // Gloo needs no GPUs.
-    if !is_launcher || words.iter().any(|word| word.contains("gloo")) {
+/// The number of processes on the command line, with its place and option.
+fn processes_on_command_line<'n>(
+    pod: &Pod<'n>,
+    container: &Container<'n>,
+) -> Option<(Span, u64, &'static str)> {
+    let list = |key: &str| container.node.get(key).map_or(&[][..], Node::items).iter();
+    // A script of an Argo template is in `source`.
+    let script = container.node.get("source").into_iter();
+    let nodes: Vec<_> = list("command").chain(list("args")).chain(script).collect();
+    let words = nodes.iter().map(|node| node.text().unwrap_or_default());
+    let image = container.image().and_then(Node::text).unwrap_or_default();
+    let found = launch::process_count(&words.collect::<Vec<_>>(), image)?;
+    // Ray and LeaderWorkerSets start vLLM on several nodes.
+    let is_distributed = ["ray.io", "leaderworkerset.x-k8s.io"];
+    let is_torch = found.option.contains("nproc");
+    if !is_torch
+        && is_distributed
+            .iter()
+            .any(|group| pod.object.is_in_group(group))
+    {
         return None;
     }
-    (first + 1..words.len()).find_map(|index| {
-        let word = words[index];
-        let (option, value, at) = match word.split_once('=') {
-            Some((option, value)) => (option, value, index),
-            None => (word, words.get(index + 1).copied()?, index + 1),
-        };
-        OPTIONS
-            .contains(&option)
-            .then(|| value.parse().ok())
-            .flatten()
-            .map(|count| (at, count))
-    })
+    Some((nodes[found.word].span(), found.count, found.option))
+}
+
+/// The number of processes that a PyTorchJob sets for `torchrun` in its pods.
+///
+/// Source: kubeflow/trainer release-1.9 `pkg/controller.v1/pytorch/envvar.go`, `PET_NPROC_PER_NODE` (read 2026-11-28).
+fn processes_of_job(pod: &Pod<'_>, container: &Container<'_>) -> Option<(Span, u64, &'static str)> {
+    let is_pytorch = pod.object.is_in_group("kubeflow.org") && pod.object.kind == "PyTorchJob";
+    let number = pod.object.root.get("spec")?.get("nprocPerNode")?;
+    let count = number.text()?.parse().ok()?;
+    (is_pytorch && container.name() == "pytorch").then_some((number.span(), count, "nprocPerNode"))
 }

@@ -91,7 +91,13 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 builder
                     .help(match gpus.as_slice() {
                         [] => "remove it; the pools advertise no GPU resources".to_owned(),
-                        gpus => format!("request {}", phrases::quoted_conjunction(gpus, "or")),
+                        // Programs for AMD's GPUs often exist for NVIDIA's, those for other accelerators do not.
+                        gpus if entry.key.starts_with("amd.com/gpu") => {
+                            format!("request {}", phrases::quoted_conjunction(gpus, "or"))
+                        }
+                        _ => format!(
+                            "add the nodes with {device} to the cluster, and name the finding in `allow`"
+                        ),
                     })
                     .emit();
             }

@@ -68,6 +68,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                     &title,
                     entry,
                     &entries_for(container, &entry.key),
+                    advertised_request(ctx, container, &entry.key),
                     report,
                 );
             }
@@ -87,7 +88,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 meant.is_none_or(|name| lists.is_none_or(|it| it.get(&name).is_none()));
             let keys = [entry];
             let keys = if can_rename { &keys[..] } else { &[] };
-            report_unknown(ctx, &title, entry, keys, report);
+            report_unknown(ctx, &title, entry, keys, None, report);
         }
     }
 }
@@ -103,6 +104,21 @@ pub(super) fn corrected_resource<'s>(ctx: &CheckContext<'s>, name: &str) -> Opti
     meant.filter(|_| is_unadvertised_gpu(ctx.cluster, name))
 }
 
+/// The GPUs of a pool that a container requests in addition to a resource that is no other name for them, such as
+/// `nvidia.com/gpumem` of a scheduler extension.
+fn advertised_request<'n>(
+    ctx: &CheckContext<'_>,
+    container: &Container<'n>,
+    name: &str,
+) -> Option<&'n str> {
+    let is_advertised =
+        |entry: &&Entry| is_gpu_name(&entry.key) && !ctx.pools_advertising(&entry.key).is_empty();
+    let requested = container.requested_resources().find(is_advertised)?;
+    corrected_resource(ctx, name)
+        .is_none()
+        .then_some(requested.key.as_str())
+}
+
 /// The entries of a resource in a container's limits and requests.
 fn entries_for<'n>(container: &Container<'n>, name: &str) -> Vec<&'n Entry> {
     let lists = ["limits", "requests"].map(|list| container.resource_list(list));
@@ -115,6 +131,7 @@ fn report_unknown(
     title: &str,
     entry: &Entry,
     keys: &[&Entry],
+    also_requested: Option<&str>,
     report: &mut Report,
 ) {
     let message = format!("{title}, which no pool advertises");
@@ -138,7 +155,10 @@ fn report_unknown(
         },
         None => builder,
     };
-    let builder = builder.help(help(ctx, &entry.key, &gpus));
+    let builder = builder.help(match also_requested {
+        Some(gpu) => format!("remove it: `{gpu}` is requested as well"),
+        None => help(ctx, &entry.key, &gpus),
+    });
     let (prefix, name) = split_requests_prefix(&entry.key);
     let edits = corrected_resource(ctx, name).and_then(|meant| {
         let edits = rename_edits(ctx, keys, &format!("{prefix}{meant}"))?;
@@ -182,8 +202,8 @@ fn help(ctx: &CheckContext<'_>, name: &str, gpus: &[&str]) -> String {
         return match gpus.iter().find(|name| name.ends_with(SHARED_SUFFIX)) {
             Some(shared) => format!("write `{prefix}{shared}`"),
             None => format!(
-                "request {}; no pool advertises replicas under a separate name",
-                phrases::quoted_conjunction(gpus, "or")
+                "{}; no pool advertises replicas under a separate name",
+                request_one(prefix, gpus)
             ),
         };
     }
@@ -192,7 +212,19 @@ fn help(ctx: &CheckContext<'_>, name: &str, gpus: &[&str]) -> String {
             "request `{first}`, and select the GPU model with `nodeSelector: {{{POOL_LABEL}: …}}`; this is a label"
         );
     }
-    format!("request {}", phrases::quoted_conjunction(gpus, "or"))
+    request_one(prefix, gpus)
+}
+
+/// A help to request one of the resources, or to count one of them in a quota (with a prefix).
+fn request_one(prefix: &str, gpus: &[&str]) -> String {
+    let verb = if prefix.is_empty() {
+        "request"
+    } else {
+        "write"
+    };
+    let names = gpus.iter().map(|name| format!("{prefix}{name}"));
+    let names: Vec<_> = names.collect();
+    format!("{verb} {}", phrases::quoted_conjunction(&names, "or"))
 }
 
 /// The resource whose name differs by one or two letters. Different digits mean a different MIG device.

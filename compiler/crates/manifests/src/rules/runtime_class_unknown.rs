@@ -79,6 +79,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let builder = report.diagnostic(&RULE.code, node.span(), message);
         let known: Vec<_> = known.iter().copied().collect();
         let builder = match known.as_slice() {
+            // Other classes may isolate pods: without them, the pod would run without its sandbox.
+            _ if name != "nvidia" => builder.help(
+                "check its RuntimeClass together with this file, or name the finding in `allow` if it exists",
+            ),
             [] => builder.help("remove `runtimeClassName`"),
             known => builder.help(format!(
                 "remove it, or write {}",

@@ -59,19 +59,19 @@ spec:
 const TOLERATION_HELP: &[(&str, &str)] = &[
     (
         "InferenceService",
-        "write `tolerations` in `predictor`, next to `model`",
+        "add `tolerations` to `predictor`, next to `model`",
     ),
     (
         "SparkApplication",
-        "write `tolerations` in `driver` or `executor`",
+        "add `tolerations` to `driver` or `executor`",
     ),
     (
         "ScheduledSparkApplication",
-        "write `tolerations` in `driver` or `executor`",
+        "add `tolerations` to `driver` or `executor`",
     ),
     (
         "TrainJob",
-        "write `tolerations` for its pods in `runtimePatches`, or in the runtime",
+        "add `tolerations` for its pods to `runtimePatches`, or to the runtime",
     ),
 ];
 

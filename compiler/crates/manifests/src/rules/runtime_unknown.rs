@@ -80,6 +80,8 @@ fn closest<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Option<&'n s
     };
     let own = marks(name);
     let matching = known.filter(|it| marks(it) == own && it.len().abs_diff(name.len()) <= 1);
+    // `flux-distributed` is no misspelled `mlx-distributed`.
+    let matching = matching.filter(|it| it.chars().next() == name.chars().next());
     let mut matching = matching.collect::<Vec<_>>().into_iter();
     phrases::closest_match(name, matching.by_ref())
 }
@@ -94,6 +96,7 @@ mod tests {
         assert_eq!(closest("torch-distributd"), Some("torch-distributed"));
         assert_eq!(closest("torch-distributed-v2"), None);
         assert_eq!(closest("torch-distributed2"), None);
+        assert_eq!(closest("flux-distributed"), None);
         assert_eq!(closest("ours"), None);
     }
 }

@@ -5,6 +5,7 @@ use gpuc_model::scheduling::{MisfitCause, Operator, PoolFeasibility, Reason};
 use gpuc_model::{GpuLabelWriter, POOL_LABEL, Pool, is_gpu_label};
 use gpuc_syntax::diag::{Code, Correction, Edit, Report, Severity, phrases};
 
+use crate::corrections::select_by_pool;
 use crate::scheduling::{UnschedulableCause, obstacles};
 use crate::{CheckContext, Container, Rule};
 
@@ -102,10 +103,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 unwritten_label_help(ctx, &reason.cause, &with, &help).unwrap_or(help)
             },
             |pool| {
-                format!(
-                    "write `{POOL_LABEL}: {}`, the pool with this GPU",
-                    pool.name
-                )
+                let select = select_by_pool(&[&pool.name], is_expression(&reason.cause));
+                format!("{select}, the pool with this GPU")
             },
         );
         let builder = builder.help(help);
@@ -197,19 +196,26 @@ fn closest_value<'n>(
     case_matches.or_else(|| closest().filter(|_| requirement.key == POOL_LABEL || are_pools))
 }
 
+/// Whether the pod selects the label with an expression of a node affinity.
+fn is_expression(cause: &MisfitCause) -> bool {
+    match cause {
+        MisfitCause::Label { requirement, .. } => requirement.is_expression,
+        _ => true,
+    }
+}
+
 fn help(cause: &MisfitCause, meant: Option<&str>, existing: &[String], names: &[&str]) -> String {
     let key = match cause {
         MisfitCause::Label { requirement, .. } => requirement.key.as_str(),
         _ => POOL_LABEL,
     };
+    let is_expression = is_expression(cause);
     let select_pool = match names {
         [] => "write a label that the nodes have".to_owned(),
-        names => format!(
-            "select by `{POOL_LABEL}`: {}",
-            phrases::quoted_conjunction(names, "or")
-        ),
+        names => select_by_pool(names, is_expression),
     };
     match (meant, existing) {
+        (Some(meant), _) if is_expression => format!("write `values: [{meant}]`"),
         (Some(meant), _) if key != POOL_LABEL => format!("write `{key}: {meant}`"),
         (_, []) => select_pool,
         _ if key == POOL_LABEL => select_pool,

@@ -4,7 +4,10 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 use gpuc_syntax::yaml::core_schema::CoreValue;
 
+use serde_json::json;
+
 use crate::object::Object;
+use crate::text_edit::flow_text;
 use crate::{CheckContext, Rule, SkipReason};
 
 pub(super) static RULE: Rule = Rule {
@@ -59,7 +62,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         .skipped
         .iter()
         .any(|it| matches!(it.reason, SkipReason::Kustomization));
-    if is_kustomized {
+    if is_kustomized || ctx.are_labels_added {
         return;
     }
     for pod in ctx.pods.iter().filter(|pod| !pod.is_partial) {
@@ -76,7 +79,8 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let kind = object.root.get("kind");
         let span = kind.map_or(object.root.span(), Node::span);
         let message = format!("{} has no `selector`", object.title());
-        let help = format!("write `selector: {{matchLabels: {{{key}: {value}}}}}` in its `spec`");
+        let label = flow_text(&json!({"matchLabels": {*key: *value}}), false);
+        let help = format!("write `selector: {label}` in its `spec`");
         report
             .diagnostic(&RULE.code, span, message)
             .primary_label("the API server rejects it")

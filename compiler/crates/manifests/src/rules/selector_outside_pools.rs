@@ -1,8 +1,8 @@
 //! A pod without GPUs selects nodes that no pool has.
 
-use gpuc_model::POOL_LABEL;
+use crate::corrections::select_by_pool;
 use gpuc_model::scheduling::{Demand, Feasibility, MisfitCause, Reason};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::foreign_cloud_label::other_cloud_of_label;
 use crate::scheduling::{evaluate_pools, obstacles, selects_pool_nodes};
@@ -59,6 +59,16 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Some((demand, evaluations)) = evaluate_pools(cluster, &ctx.claims, pod) else {
             continue;
         };
+        // Nodes with other devices may be outside of the file.
+        let is_other_device =
+            |reason: &Reason| matches!(reason.cause, MisfitCause::ResourceUnknown { .. });
+        if evaluations
+            .iter()
+            .flat_map(|it| &it.reasons)
+            .any(is_other_device)
+        {
+            continue;
+        }
         let required = required_keys(&demand);
         let is_other_cloud = || {
             required
@@ -104,10 +114,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 pool.name
             ),
             (None, []) => "write a label that the nodes have".to_owned(),
-            (None, open) => format!(
-                "select by `{POOL_LABEL}`: {}",
-                phrases::quoted_conjunction(open, "or")
-            ),
+            (None, open) => select_by_pool(open, demand.selector.is_empty()),
         };
         builder.help(help).emit();
     }

@@ -189,9 +189,20 @@ fn mount_shm_edits(
 ) -> Option<Vec<Edit>> {
     let volumes = pod.spec.get("volumes").map_or(&[][..], Node::items);
     let name = |volume: &Node| volume.get("name").and_then(Node::text).map(str::to_owned);
+    // A volume that is mounted elsewhere contains other files, and may be small.
+    let mounts = pod.containers.iter();
+    let mounts = mounts
+        .filter_map(|it| it.node.get("volumeMounts"))
+        .flat_map(Node::items);
+    let elsewhere: Vec<_> = mounts
+        .filter(|mount| mount.get("mountPath").and_then(Node::text) != Some(SHM_PATH))
+        .filter_map(|mount| mount.get("name").and_then(Node::text))
+        .collect();
     let is_memory = |volume: &&Node| {
         let empty = volume.get("emptyDir").and_then(|it| it.get("medium"));
+        let name = volume.get("name").and_then(Node::text);
         empty.and_then(Node::text) == Some("Memory")
+            && name.is_some_and(|name| !elsewhere.contains(&name))
     };
     let existing = volumes.iter().find(is_memory).and_then(name);
     let names: Vec<_> = volumes.iter().filter_map(name).collect();

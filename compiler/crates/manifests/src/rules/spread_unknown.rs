@@ -2,7 +2,7 @@
 
 use gpuc_model::Pool;
 use gpuc_model::scheduling::{Demand, Feasibility, Operator, Requirement, check_pool};
-use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+use gpuc_syntax::diag::{Code, Correction, Report, Severity, phrases};
 use gpuc_syntax::node::Node;
 use gpuc_syntax::source::Span;
 
@@ -62,6 +62,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for pod in ctx.pods.iter().filter(|pod| !pod.is_of_daemon_set()) {
         let constraints = pod.placement().get("topologySpreadConstraints");
         let constraints = constraints.map_or(&[][..], Node::items).iter();
+        // A pod cannot have two constraints with the same key.
+        let all_keys = constraints.clone().filter_map(|it| it.get("topologyKey"));
+        let used: Vec<_> = all_keys.filter_map(Node::text).collect();
         let mut keys = constraints.filter_map(required_topology_key).peekable();
         let Some((_, evaluations)) =
             evaluate_pools(ctx.cluster, &ctx.claims, pod).filter(|_| keys.peek().is_some())
@@ -87,8 +90,17 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                     format!("the nodes of pool `{}` do not have it", pool.name),
                 );
             }
-            let help = "write `kubernetes.io/hostname` or `topology.kubernetes.io/zone`, or add the label to \
-                        `labels` of the pools";
+            let unused: Vec<_> = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"]
+                .into_iter()
+                .filter(|label| !used.contains(label))
+                .collect();
+            let help = match unused.as_slice() {
+                [] => "remove the constraint, or add the label to `labels` of the pools".to_owned(),
+                unused => format!(
+                    "write {}, or add the label to `labels` of the pools",
+                    phrases::quoted_conjunction(unused, "or")
+                ),
+            };
             builder.help(help).emit();
         }
     }
@@ -112,6 +124,7 @@ fn lacks_label(ctx: &CheckContext<'_>, pool: &Pool, key: &str) -> bool {
         key: key.to_owned(),
         operator: Operator::Exists,
         values: Vec::new(),
+        is_expression: false,
         span: Span::NONE,
     };
     let demand = Demand {

@@ -104,6 +104,10 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         }
         match (corrected, add_tolerations_edit(ctx, pod, &missing)) {
             (Some(edits), _) => builder.suggest(edits).emit(),
+            // Knative accepts tolerations only with the feature `kubernetes.podspec-tolerations`.
+            (None, Some(edit)) if pod.object.is_in_group("serving.knative.dev") => {
+                builder.suggest(vec![edit]).emit()
+            }
             (None, Some(edit)) => builder.fix(vec![edit]).emit(),
             (None, None) => builder.emit(),
         };

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Node, Value};
 
 use crate::resources::{ResourceCount, parse_count};
-use crate::{CheckContext, Pod, Rule};
+use crate::{CheckContext, Container, Pod, Rule};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -55,6 +55,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         // Misspelled or misplaced GPU requests are reported by other rules.
         let mut containers = pod.containers.iter();
         if selects_pool(ctx, pod) || containers.any(|it| mentions_gpus(it.node)) {
+            continue;
+        }
+        // Spark adds the GPUs of `spark.executor.resource.gpu.amount` to its pod templates.
+        let mut names = pod.containers.iter().map(Container::name);
+        if names.any(|name| name.starts_with("spark-kubernetes-")) {
             continue;
         }
         let tolerations = pod.spec.get("tolerations").map_or(&[][..], Node::items);

@@ -113,7 +113,7 @@ fn check_annotation(ctx: &CheckContext<'_>, pod: &Pod<'_>, entry: &Entry, report
         let builder = report.diagnostic(&RULE.code, entry.key_span, message);
         let builder = builder.label(pool.name.span, "this pool has no topology");
         let help = format!(
-            "remove the annotation, or write `kueue: {{topology: {{pools: [{}]}}}}`",
+            "remove the annotation, or add pool `{}` to `kueue.topology` in the cluster's file",
             pool.name
         );
         builder.help(help).emit();

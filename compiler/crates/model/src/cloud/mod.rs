@@ -86,6 +86,12 @@ pub trait Catalog {
         None
     }
 
+    /// A machine type of common size to which these GPUs can be attached.
+    fn machine_for_attachment(&self, model: &'static GpuModel, count: u32) -> Option<&'static str> {
+        let _ = (model, count);
+        None
+    }
+
     /// The GPU models that can be attached to a machine type.
     fn attachable_models(&self) -> Vec<&'static GpuModel> {
         Vec::new()

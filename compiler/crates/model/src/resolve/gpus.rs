@@ -6,7 +6,9 @@ use gpuc_schema::gpu::{self, FindError, GpuModel};
 use gpuc_syntax::diag::{Report, Reported, phrases};
 
 use super::codes;
+use super::machine::is_selectable;
 use crate::cloud::Cloud;
+use crate::cloud::machine::Machine;
 use crate::{MachineType, PoolGpus, Resolved};
 
 /// Resolves the GPUs of a node.
@@ -104,6 +106,10 @@ fn report_unknown(name: &Spanned<String>, cloud: &dyn Cloud, report: &mut Report
             return builder.help(format!("write one of {several}")).emit();
         }
     };
+    if gpu::is_unsupported(name) {
+        let help = "gpuc does not support this card yet: run `gpuc catalog gpus` to list the supported GPU models";
+        return builder.help(help).emit();
+    }
     let unambiguous = gpu::accepted_names()
         .into_iter()
         .filter(|name| gpu::find(name).is_ok_and(|model| is_offered(model, cloud)));
@@ -198,10 +204,23 @@ fn attached_gpus(
         "{} x {} cannot be attached to `{machine}`",
         request.per_node, model.key
     );
+    let count = request.per_node.value;
+    let has_gpus =
+        |machine: &'static Machine| is_selectable(machine, model) && machine.gpus.count == count;
+    let help = match cloud.machine_for_attachment(model, count) {
+        Some(other) => format!("write `machine: {other}`"),
+        None if cloud.machines().into_iter().any(has_gpus) => {
+            "remove `machine` to let gpuc select one with these GPUs".to_owned()
+        }
+        None => format!(
+            "choose GPUs that `gpuc catalog machines {}` lists",
+            cloud.facts().key
+        ),
+    };
     Err(report
         .diagnostic(&codes::GPU_CANNOT_BE_ATTACHED, request.model.span, message)
         .label(machine.span, reason)
-        .help("remove `machine` to let gpuc select one with these GPUs")
+        .help(help)
         .emit())
 }
 

@@ -281,7 +281,7 @@ fn unit_mismatch(written: &GpuQuota, pool: &Pool, sharing: &Sharing) -> Option<M
         (Some(replicas), Some(gpus), _) => Some(Mismatch::new(
             "advertises replicas of its GPUs, not full GPUs",
             format!(
-                "write `shares: {}` for {}",
+                "write `shares: {}` instead, for {}",
                 u64::from(gpus.value) * u64::from(replicas),
                 pluralize(gpus.value, "GPU")
             ),

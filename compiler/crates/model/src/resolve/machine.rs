@@ -251,7 +251,7 @@ fn report_none(
         .emit()
 }
 
-fn is_selectable(machine: &Machine, model: &GpuModel) -> bool {
+pub(super) fn is_selectable(machine: &Machine, model: &GpuModel) -> bool {
     std::ptr::eq(machine.gpus.model, model)
         && machine.gpus.fraction.is_none()
         && machine.status == Status::Current

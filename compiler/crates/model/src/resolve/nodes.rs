@@ -24,10 +24,15 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Resolved<NodeRang
                 ),
                 None => format!("the number of nodes of pool `{}` is not set", pool.name),
             };
+            let help = match (nodes.count, pool.hosts.len()) {
+                (Some(_), _) => "remove `count`, or remove `min` and `max`".to_owned(),
+                (None, 0) => "write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`".to_owned(),
+                (None, hosts) => format!("write `nodes: {{count: {hosts}}}`"),
+            };
             let builder = report
                 .diagnostic(&codes::NODE_COUNT_MISSING, nodes.span, message)
                 .primary_label("must have either `count`, or `min` and `max`")
-                .help("write `nodes: {count: 2}` or `nodes: {min: 0, max: 4}`");
+                .help(help);
             return Resolved::Unresolved(builder.emit());
         }
     };

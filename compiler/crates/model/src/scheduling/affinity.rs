@@ -19,6 +19,8 @@ pub struct Requirement {
     pub operator: Operator,
     /// The values to compare with.
     pub values: Vec<String>,
+    /// Whether it is an expression of a node affinity, instead of an entry of `nodeSelector`.
+    pub is_expression: bool,
     /// The location of the expression.
     pub span: Span,
 }
@@ -83,6 +85,7 @@ impl Requirement {
             key: key.into(),
             operator: Operator::In,
             values: vec![value.into()],
+            is_expression: false,
             span,
         }
     }

@@ -314,10 +314,17 @@ pub fn over_capacity_diagnostic<'r>(
             format!("{their} maximum of {nodes} has {limit}"),
         )
     };
-    let message = match over_capacity.workloads.as_slice() {
-        [only] if !workloads[*only].is_long_running => {
-            let title = &workloads[*only].title;
-            format!("{title} needs {required} on {pools}, but {available}")
+    let mut members = over_capacity
+        .workloads
+        .iter()
+        .map(|index| &workloads[*index]);
+    let message = match members.next() {
+        // The pods of a job can have several roles.
+        Some(first) if !first.is_long_running && members.all(|it| it.title == first.title) => {
+            format!(
+                "{} needs {required} on {pools}, but {available}",
+                first.title
+            )
         }
         _ => format!("the services on {pools} need {required}, but {available}"),
     };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::{Entry, Node, Scalar, Value};
+use gpuc_syntax::variables::has_placeholder;
 
 use super::affinity::{Operator, Requirement, Term};
 use super::defaults::DefaultRequests;
@@ -230,6 +231,10 @@ fn node_selector(spec: &Node) -> Vec<Requirement> {
     let entries = spec.get("nodeSelector").map_or(&[][..], Node::entries);
     let equals = |entry: &Entry| {
         let value = scalar(&entry.value)?;
+        // What replaces a placeholder is unknown.
+        if has_placeholder(&value) || has_placeholder(&entry.key) {
+            return None;
+        }
         Some(Requirement::equals(&entry.key, value, entry.value.span()))
     };
     entries.iter().filter_map(equals).collect()
@@ -253,6 +258,10 @@ fn required_affinity(spec: &Node) -> Option<Vec<Term>> {
 }
 
 fn requirement(expression: &Node) -> Option<Requirement> {
+    let mut values = list(expression, "values").iter().filter_map(scalar);
+    if values.any(|value| has_placeholder(&value)) {
+        return None;
+    }
     Some(Requirement {
         key: expression.get("key")?.text()?.to_owned(),
         operator: Operator::parse(expression.get("operator")?.text()?)?,
@@ -260,6 +269,7 @@ fn requirement(expression: &Node) -> Option<Requirement> {
             .iter()
             .filter_map(scalar)
             .collect(),
+        is_expression: true,
         span: expression.span(),
     })
 }

@@ -30,14 +30,19 @@ pub(super) fn choose<'de, 'p>(
         Value::Scalar(scalar) => choose_by_name(cursor, scalar, names),
         Value::Sequence(_) => {
             cursor.report_wrong_type(&codes::WRONG_TYPE, "one value", |builder| {
-                builder.help(format!(
-                    "write one of {} instead of a list",
-                    phrases::quoted_conjunction(names, "and")
-                ))
+                let options = options(&cursor, names);
+                builder.help(format!("write one of {options} instead of a list"))
             });
             None
         }
     }
+}
+
+/// The options as they are written, for a help.
+fn options(cursor: &Cursor<'_, '_>, names: &[&str]) -> String {
+    let path = cursor.path.to_string();
+    let options = names.iter().map(|name| schema::option_syntax(&path, name));
+    phrases::quoted_conjunction(&options.collect::<Vec<_>>(), "and")
 }
 
 fn choose_by_name<'de, 'p>(
@@ -48,10 +53,7 @@ fn choose_by_name<'de, 'p>(
     let text = match (scalar.core_value(), scalar) {
         (CoreValue::Null, _) => {
             cursor.report_wrong_type(&codes::WRONG_TYPE, "a value", |builder| {
-                builder.help(format!(
-                    "write one of {}",
-                    phrases::quoted_conjunction(names, "and")
-                ))
+                builder.help(format!("write one of {}", options(&cursor, names)))
             });
             return None;
         }
@@ -124,7 +126,7 @@ fn choose_by_key<'de, 'p>(
         }
         [] => {
             let message = format!("{} must have exactly one option", cursor.path.quoted());
-            let help = format!("write one of {}", phrases::quoted_conjunction(names, "and"));
+            let help = format!("write one of {}", options(&cursor, names));
             cursor.reject(
                 &codes::EXACTLY_ONE_REQUIRED,
                 message,
@@ -168,13 +170,11 @@ impl Choice<'_, '_> {
         );
         let label = format!("`{name}` is written without settings");
         let path = format!("{}.{name}", self.cursor.path);
-        let required = schema::required_keys(&path);
-        let help = if required.is_empty() {
-            format!("write `{name}:` with nested settings, or `{{{name}: {{}}}}` without settings")
+        let written = schema::option_syntax(&self.cursor.path.to_string(), name);
+        let help = if schema::required_keys(&path).is_empty() {
+            format!("write `{written}`, or `{name}:` with nested settings")
         } else {
-            let required = required.iter().map(|key| format!("{key}: …"));
-            let required = required.collect::<Vec<_>>().join(", ");
-            format!("write its settings: `{{{name}: {{{required}}}}}`")
+            format!("write its settings: `{written}`")
         };
         self.cursor
             .reject(&codes::EXACTLY_ONE_REQUIRED, message, label, |builder| {

@@ -261,14 +261,24 @@ impl<'de> Cursor<'de, '_> {
             Value::Sequence(items) => match items.as_slice() {
                 [item] => match item.text() {
                     Some(text) => {
-                        builder.help(format!("write `{}` instead of a list", abbreviate(text)))
+                        let is_text = matches!(resolve_scalar(text, true), CoreValue::Text(_));
+                        let is_written_as_text = plain_text(item).is_none();
+                        let is_quoted = is_written_as_text && !is_text;
+                        let quotes = if is_quoted { "\"" } else { "" };
+                        let text = abbreviate(text);
+                        builder.help(format!("write `{quotes}{text}{quotes}` instead of a list"))
                     }
                     None => builder.help("write a single value instead of a list"),
                 },
                 _ => builder.help("write a single value instead of a list"),
             },
             Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null => {
-                builder.help("write a value, or remove the key if it is not needed")
+                let is_required = schema::is_required(&self.path.to_string());
+                builder.help(if is_required {
+                    "write a value"
+                } else {
+                    "write a value, or remove the key if it is not needed"
+                })
             }
             _ => builder,
         }
@@ -287,7 +297,11 @@ impl<'de> Cursor<'de, '_> {
         self.report_wrong_type(&codes::WRONG_TYPE, "a mapping", |builder| {
             match &self.node.value {
                 Value::Scalar(scalar) if scalar.core_value() == CoreValue::Null => {
-                    builder.help("write its keys indented below, write `{}`, or remove the key")
+                    builder.help(match self.required_keys().as_str() {
+                        "" => "write its keys indented below, write `{}`, or remove the key"
+                            .to_owned(),
+                        required => format!("write its keys indented below, at least {required}"),
+                    })
                 }
                 Value::Sequence(_) => builder.help("write its keys without `-`"),
                 Value::Scalar(_) | Value::Mapping(_) => match fields {
@@ -298,18 +312,27 @@ impl<'de> Cursor<'de, '_> {
                     Some(fields) if !fields.is_empty() => {
                         let known = crate::diag::phrases::quoted_conjunction(fields, "and");
                         let is_true = self.node.text() == Some("true");
-                        let defaults = if is_true {
-                            "write `{}` for the defaults; "
-                        } else {
-                            ""
-                        };
-                        builder.help(format!("{defaults}the keys are {known}"))
+                        builder.help(match self.required_keys().as_str() {
+                            "" if is_true => {
+                                format!("write `{{}}` for the defaults; the keys are {known}")
+                            }
+                            "" => format!("the keys are {known}"),
+                            required => format!("write a mapping with at least {required}"),
+                        })
                     }
                     _ => builder,
                 },
             }
         });
         None
+    }
+
+    /// The required keys of the mapping at this place, for a help; empty if there are none.
+    fn required_keys(&self) -> String {
+        match schema::required_keys(&self.path.to_string()).as_slice() {
+            [] => String::new(),
+            required => crate::diag::phrases::quoted_conjunction(required, "and"),
+        }
     }
 
     /// The mapping for a taint in the notation of kubectl: `key=value:Effect`.
@@ -358,9 +381,16 @@ impl<'de> Cursor<'de, '_> {
                             .chars()
                             .all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) =>
                     {
+                        let is_text = matches!(self.core_value(), Some(CoreValue::Text(_)));
+                        let has_texts = schema::has_text_items(&self.path.to_string());
+                        let item = if has_texts && !is_text {
+                            format!("\"{text}\"")
+                        } else {
+                            text.to_owned()
+                        };
                         self.with_fix(
-                            builder.help(format!("write `[{}]`", abbreviate(text))),
-                            format!("[{text}]"),
+                            builder.help(format!("write `[{}]`", abbreviate(&item))),
+                            format!("[{item}]"),
                         )
                     }
                     _ => builder.help("enclose it in `[` and `]`"),

@@ -77,6 +77,55 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
     ("nodePools", &["nodeLabels"], "write the labels as `labels`"),
     ("nodePools", &["nodeTaints"], "write the taints as `taints`"),
     (
+        "nodePools",
+        &[
+            "capacityType",
+            "capacity_type",
+            "lifecycle",
+            "preemptible",
+            "provisioningModel",
+            "purchaseOption",
+            "scaleSetPriority",
+            "spot",
+        ],
+        "write Spot machines as `capacity: {spot: {}}`",
+    ),
+    (
+        "nodePools.gpu",
+        &["count", "gpus", "number", "quantity", "replicas"],
+        "write the number of GPUs of a node as `perNode`",
+    ),
+    (
+        "nodePools.gpu",
+        &["card", "family", "name", "product", "type"],
+        "write the GPU model as `model`",
+    ),
+    (
+        "nodePools.sharing",
+        &["kind", "mode", "replicas", "strategy", "type"],
+        "write the kind of sharing as a key, such as `timeSlicing: {replicas: 4}`",
+    ),
+    (
+        "stack.driver",
+        &["branch", "version"],
+        "write the version as `driverVersion` in `stack`",
+    ),
+    (
+        "nodePools.stack.driver",
+        &["branch", "version"],
+        "write the version as `driverVersion` in `stack`",
+    ),
+    (
+        "*.from.claim",
+        &["claimName", "existing", "name"],
+        "write the name of a claim that exists as `existingClaim` in `from`",
+    ),
+    (
+        "*.volumes",
+        &["claimName", "persistentVolumeClaim", "pvc"],
+        "write the name of a claim that exists as `from: {existingClaim: …}`",
+    ),
+    (
         "nodePools.nodes",
         &["desired", "desiredCapacity", "replicas", "size"],
         "write a fixed number of nodes as `count`; with `min` and `max`, remove it: the autoscaler chooses the number",
@@ -106,7 +155,11 @@ pub(super) fn find_help(location: &str, key: &str) -> Option<&'static str> {
         .is_some_and(|chart| !chart.contains('.'));
     let location = if is_below_charts { "charts" } else { location };
     let mut keys = FOREIGN_KEYS.iter();
-    let found = keys.find(|(known, keys, _)| *known == location && keys.contains(&key));
+    let is_location = |known: &str| match known.strip_prefix('*') {
+        Some(end) => location.ends_with(end),
+        None => known == location,
+    };
+    let found = keys.find(|(known, keys, _)| is_location(known) && keys.contains(&key));
     found.map(|(_, _, help)| *help)
 }
 
@@ -119,12 +172,18 @@ mod tests {
     fn foreign_keys_are_not_keys_of_gpuc() {
         let paths = key_paths();
         for (location, keys, help) in FOREIGN_KEYS {
-            assert!(paths.iter().any(|path| path == location), "{location}");
-            for key in *keys {
-                assert!(
-                    !paths.contains(&format!("{location}.{key}")),
-                    "{location}.{key}"
-                );
+            let is_location = |path: &&String| match location.strip_prefix('*') {
+                Some(end) => path.ends_with(end),
+                None => path == location,
+            };
+            let locations: Vec<_> = paths.iter().filter(is_location).collect();
+            assert!(!locations.is_empty(), "{location}");
+            for (location, key) in locations
+                .iter()
+                .flat_map(|it| keys.iter().map(move |key| (it, key)))
+            {
+                let path = format!("{location}.{key}");
+                assert!(!paths.contains(&path), "{path}");
                 assert_eq!(
                     find_help(location, key),
                     Some(*help),

@@ -23,7 +23,7 @@ pub(super) fn location_help(key: &str, location: &str) -> Option<String> {
     let nested: Vec<_> = paths_below(&paths, &location)
         .iter()
         .map(|path| {
-            if is_ambiguous(path) {
+            if is_ambiguous(path) && !written_location.is_empty() {
                 format!("{written_location}.{path}")
             } else {
                 (*path).to_owned()

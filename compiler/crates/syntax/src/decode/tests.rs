@@ -137,7 +137,7 @@ nodePools:
             "0104 6:11: unknown value `keue` for `queueing`; help: did you mean `kueue`? the values are `none` and `kueue`",
             "0101 9:20: `nodePools[0].nodes.count` must be an integer, not the string `four`",
             "0104 10:31: unknown value `mixd` for `nodePools[0].sharing.mig.strategy`; help: did you mean `mixed`? the values are `single` and `mixed`",
-            "0105 11:15: `spot` for `nodePools[0].capacity` must be a key with settings; help: write `spot:` with nested settings, or `{spot: {}}` without settings",
+            "0105 11:15: `spot` for `nodePools[0].capacity` must be a key with settings; help: write `{spot: {}}`, or `spot:` with nested settings",
             "0106 12:5: missing key `perNode` in `nodePools[0].gpu`; help: add `perNode:`",
             "0103 13:5: unknown key `nodez` in `nodePools[1]`; help: did you mean `nodes`? the keys are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `nodeImage`, `diskGiB`, `localDisks`, `maxPods`, `allocatable`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
             "0106 13:5: missing key `name` in `nodePools[1]`; help: add `name:`",
@@ -208,7 +208,7 @@ fn wrong_types_have_help() {
     );
     one(
         "gitops: {}",
-        "0105 8:9: `gitops` must have exactly one option; help: write one of `flux` and `argocd`",
+        "0105 8:9: `gitops` must have exactly one option; help: write one of `{flux: {repository: …, branch: …, path: …}}` and `{argocd: {repository: …, branch: …, path: …}}`",
     );
     one(
         "workloads: [{name: a, job: {image: b, cpu: true}}]",

@@ -44,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .diagnostic(&RULE.code, block.id.span, message)
                 .label(machine_span(pool), "the machine type is set here")
                 .help(
-                    "set the machine type of the block, or use `reservation` if it is not a block",
+                    "set the machine type of the block, or replace `capacityBlock` by `reservation`",
                 )
                 .emit();
         }

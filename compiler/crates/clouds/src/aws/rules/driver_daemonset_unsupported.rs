@@ -48,7 +48,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "`driver: daemonSet` is not supported on EKS yet",
             )
             .label(pool.os.span, "this image has no driver")
-            .help("use `AmazonLinux2023` or `Bottlerocket`, whose images contain the driver")
+            .help("use the image `AmazonLinux2023` or `Bottlerocket`, with its driver")
             .emit();
     }
 }

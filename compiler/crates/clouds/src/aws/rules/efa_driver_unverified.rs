@@ -59,7 +59,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, efa.span, message)
             .label(pool.os.span, "the operating system is set here")
             .help(format!(
-                "remove `efa`, or use `AmazonLinux2023` with its own driver; if EFA works on this image, add `allow: [{}]`",
+                "remove `efa`, or use the image `AmazonLinux2023` with its own driver; if EFA works on this image, add `allow: [{}]`",
                 RULE.code.name
             ))
             .emit();

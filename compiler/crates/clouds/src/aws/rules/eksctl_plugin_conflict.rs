@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         report
             .diagnostic(&RULE.code, eksctl.plugin.span, message)
             .label(pool.name.span, "another plugin advertises these GPUs")
-            .help("set `devicePlugin` to `gpuc` or `nvidia` for the pools on Amazon Linux")
+            .help("set `devicePlugin` to `nvidia` or `gpuc` for the pools on Amazon Linux")
             .emit();
     }
 }

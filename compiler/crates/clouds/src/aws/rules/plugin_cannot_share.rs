@@ -41,7 +41,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .help(if pool.os.value == OsFamily::Bottlerocket {
                     "use `AmazonLinux2023`, and set `devicePlugin` to `gpuc` or `nvidia`"
                 } else {
-                    "set `devicePlugin` to `gpuc` or `nvidia`"
+                    "write `devicePlugin: nvidia` or `devicePlugin: gpuc` in the pool's `stack`"
                 })
                 .emit();
         }

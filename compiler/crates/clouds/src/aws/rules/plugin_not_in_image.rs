@@ -43,7 +43,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, pool.plugin.span, message)
                 .label(pool.os.span, "the image is set here")
-                .help("use `AmazonLinux2023` or `Bottlerocket`: they have a driver and a plugin")
+                .help(
+                    "use the image `AmazonLinux2023` or `Bottlerocket`, with its driver and plugin",
+                )
                 .emit();
         }
     }

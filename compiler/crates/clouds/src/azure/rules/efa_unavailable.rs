@@ -49,7 +49,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 efa.span,
                 "`efa` is not supported on AKS: EFA is specific to AWS",
             )
-            .help("remove `efa`; for sizes with InfiniBand, write `rdma: {infiniband: {}}`")
+            .help("remove `efa`; sizes with InfiniBand have `rdma: {infiniband: {}}` instead")
             .emit();
     }
 }

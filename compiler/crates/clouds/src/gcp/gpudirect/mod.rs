@@ -203,7 +203,7 @@ pub(super) fn pool_protocol(pool: &Pool) -> Result<&'static Protocol, NoRdma> {
         Some(MachineType::Catalog(machine)) => machines::find(machine.name),
         _ => None,
     };
-    let help = "remove `gpudirect`, or choose `a3-megagpu-8g` or `a3-highgpu-8g`";
+    let help = "remove `gpudirect`, or choose the machine type `a3-megagpu-8g` or `a3-highgpu-8g`";
     let name = machine.map_or("this machine", |machine| machine.machine.name);
     match machine.and_then(|machine| machine.gpudirect) {
         Some(GpuDirect::Tcpxo) => Ok(&TCPXO),

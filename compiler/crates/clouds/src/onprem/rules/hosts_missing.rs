@@ -38,9 +38,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
         if !pool.is_existing() && pool.settings.hosts.is_empty() {
             let message = format!("pool `{}` has no hosts", pool.name);
+            let count = pool.nodes.get().map_or(2, |nodes| nodes.max).clamp(1, 3);
+            let hosts: Vec<_> = (1..=count).map(|number| format!("node-{number}")).collect();
+            let help = format!(
+                "add `hosts: [{}]`, with the node names that `kubectl get nodes` shows",
+                hosts.join(", ")
+            );
             report
                 .diagnostic(&RULE.code, pool.name.span, message)
-                .help("add `hosts: [node-1, node-2]` with the node names that `kubectl get nodes` shows")
+                .help(help)
                 .emit();
         }
     }

@@ -42,7 +42,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     if !is_unresolved && !cluster.pools.iter().any(host::has_script) {
         report
             .diagnostic(&RULE.code, packages.span, "no script installs packages")
-            .help("remove `packages`, or set `driver: host`")
+            .help("remove `packages`, or write `driver: host` in the `stack`")
             .emit();
         return;
     }

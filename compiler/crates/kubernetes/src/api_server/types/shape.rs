@@ -113,6 +113,7 @@ fn validate_object_fields<'n>(look: &mut Visit<'n>, name: &'static str, node: &'
         path: &look.path,
         ancestors: &look.ancestors,
         is_complete: look.is_complete,
+        added_volumes: look.added_volumes,
         violations: &mut look.violations,
     });
 }
@@ -302,7 +303,7 @@ fn conversion_help(holds: &ValueType, is: ParsedValue<'_>, node: &Node) -> Strin
             "write names and quantities, such as `{nvidia.com/gpu: 1}`".to_owned()
         }
         (ValueType::Map(_) | ValueType::Object(_), _) => {
-            "write keys and values, such as `key: value`".to_owned()
+            "write a mapping with keys and values".to_owned()
         }
         _ => "write a value of the expected type".to_owned(),
     }
