@@ -33,20 +33,7 @@ kind: ComputeDomain
 metadata: {name: domain, namespace: research}
 spec: {numNodes: 0, channel: {resourceClaimTemplate: {name: channel}}}
 "#,
-        correction: Correction::Whole(
-            r#"apiVersion: gpuc.dev/v1alpha1
-kind: GpuCluster
-metadata: {name: demo}
-kubernetes: {version: "1.36"}
-cloud: {onPrem: {context: demo}}
-stack: {allocation: dra}
-nodePools:
-  - name: gpu
-    gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
-"#,
-        ),
+        correction: Correction::Replace("model: A30, perNode: 2", "model: GB200, perNode: 4"),
     },
     run,
 };
