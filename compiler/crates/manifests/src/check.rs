@@ -14,7 +14,7 @@ use super::object::Object;
 use super::read::Manifests;
 use super::rules::{self, RULES};
 use super::services::ScalerIndex;
-use super::{api_validation, pods, scheduling, yaml_aliases};
+use super::{api_validation, pods, promql, scheduling, yaml_aliases};
 
 /// Checks manifests against a cluster. Does nothing if the cluster has unresolved values.
 pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report: &mut Report) {
@@ -45,6 +45,7 @@ pub fn check(cluster: &Cluster, manifests: &Manifests, sources: &Sources, report
         claims,
         limit_ranges: LimitRangeCache::default(),
         scalers: ScalerIndex::from_objects(objects),
+        expressions: promql::read_expressions(objects),
         pods,
         incomplete: &manifests.incomplete,
         skipped: &manifests.skipped,
@@ -106,6 +107,7 @@ pub(super) fn is_unreadable_code(code: &Code) -> bool {
 const CHECKED_CUSTOM_KINDS: &[(&str, &str)] = &[
     ("keda.sh", "ScaledObject"),
     ("kueue.x-k8s.io", "ResourceFlavor"),
+    promql::RULE_KIND,
     ("ray.io", "RayCluster"),
     ("ray.io", "RayJob"),
     ("ray.io", "RayService"),

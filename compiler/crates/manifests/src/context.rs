@@ -11,6 +11,7 @@ use super::claims::ClaimIndex;
 use super::namespace_limits::LimitRangeCache;
 use super::object::Object;
 use super::pod::Pod;
+use super::promql::RuleExpression;
 use super::read::SkippedDocument;
 use super::scheduling::UnschedulablePod;
 use super::services::ScalerIndex;
@@ -35,6 +36,8 @@ pub(crate) struct CheckContext<'s> {
     pub(crate) scalers: ScalerIndex<'s>,
     /// The LimitRanges of the namespaces.
     pub(crate) limit_ranges: LimitRangeCache<'s>,
+    /// The expressions of the PrometheusRules.
+    pub(crate) expressions: Vec<RuleExpression<'s>>,
     /// All pods that the objects define.
     pub(crate) pods: Vec<Pod<'s>>,
     /// The pods that no pool fits.

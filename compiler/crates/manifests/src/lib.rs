@@ -31,6 +31,7 @@ mod pod_affinity;
 mod pod_count;
 mod pod_sets;
 mod pods;
+mod promql;
 mod queued_workloads;
 mod ray;
 mod read;

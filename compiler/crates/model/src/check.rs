@@ -54,6 +54,7 @@ fn has_unresolved_values(cluster: &Cluster) -> bool {
         registry: _,
         autoscaler: _,
         today: _,
+        exported_metrics: _,
         defaulted_settings: _,
     } = cluster;
     kubernetes.is_unresolved()

@@ -8,6 +8,7 @@ use gpuc_syntax::node::DerivationReason;
 use jiff::civil::Date;
 
 use crate::cloud::Cloud;
+use crate::metrics::ExportedMetrics;
 use crate::pool::{Pool, PoolGpus, PoolSpec};
 use crate::registry::Registry;
 use crate::resolved::Resolved;
@@ -35,6 +36,8 @@ pub struct Cluster {
     pub pools: Vec<Pool>,
     /// The teams, in the order of the file.
     pub teams: Vec<Team>,
+    /// The GPU metrics that the exporters of the tree have, once it is lowered. `None` without `monitoring`.
+    pub exported_metrics: Option<ExportedMetrics>,
     /// The default values that were filled in, for `gpuc expand`.
     pub defaulted_settings: Vec<DefaultedSetting>,
 }

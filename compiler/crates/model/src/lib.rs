@@ -24,6 +24,7 @@ mod daemon_sets;
 pub mod derive;
 mod device_class;
 mod gpu_labels;
+pub mod metrics;
 mod node_range;
 mod notebooks;
 pub mod operator;

@@ -23,7 +23,7 @@ use crate::audit::audit;
 use crate::emit::emit;
 use crate::expand;
 use crate::lock::{self, ChartPin, IncompleteImage, Lock, Pins};
-use crate::lower::{attach_origins, lower};
+use crate::lower::{attach_origins, lower, monitoring};
 
 /// Codes of findings about the file's `allow`.
 pub static CODES: &[&Code] = &[&allow_unused::CODE];
@@ -141,6 +141,7 @@ fn run_phases(compilation: &mut Compilation, options: &Options<'_>, mode: Mode) 
     compilation.summary = Some(audited.summary.clone());
     let mut plan = audited.into_plan();
     attach_origins(&checked, &mut plan);
+    cluster.exported_metrics = monitoring::exported_metrics(cluster, &plan.releases);
     compilation.controller_objects = plan.delivery.identities();
     compilation.plan = Some(plan);
     Some(())

@@ -32,6 +32,7 @@ mod default_gpu;
 mod device_class_unknown;
 mod device_created;
 mod duplicate_device_plugin;
+mod expression_invalid;
 mod foreign_cloud_label;
 mod gang_too_large;
 mod gpu_requested_twice;
@@ -45,7 +46,11 @@ mod job_over_quota;
 mod label_deprecated;
 mod limit_range_invalid;
 mod limit_range_violated;
+mod memory_ratio;
 mod memory_tiny;
+mod metric_label_absent;
+mod metric_not_exported;
+mod metric_type_mismatch;
 mod multiple_mig_devices;
 mod multiple_replicas;
 mod no_matching_pool;
@@ -86,6 +91,7 @@ mod shm_over_memory;
 mod spread_unknown;
 mod team_limits_differ;
 mod text_unquoted;
+mod threshold_out_of_range;
 mod toleration_missing;
 mod toleration_useless;
 mod topology_unknown;
@@ -223,6 +229,12 @@ pub static RULES: &[&Rule] = &[
     &default_gpu::RULE,
     &processes_over_gpus::RULE,
     &device_created::RULE,
+    &expression_invalid::RULE,
+    &metric_type_mismatch::RULE,
+    &memory_ratio::RULE,
+    &metric_not_exported::RULE,
+    &metric_label_absent::RULE,
+    &threshold_out_of_range::RULE,
     &node_rank_fixed::RULE,
     &compute_domain_disabled::RULE,
 ];

@@ -80,6 +80,7 @@ pub fn resolve(
         registry,
         autoscaler,
         today: None,
+        exported_metrics: None,
         pools,
         teams,
         defaulted_settings: Vec::new(),

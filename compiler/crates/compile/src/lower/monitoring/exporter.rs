@@ -3,8 +3,13 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::check::Checked;
+use gpuc_model::metrics::dcgm::RUNTIME_GPU_METRICS;
+use gpuc_model::metrics::{ExportedMetrics, MetricList};
+use gpuc_model::plan::Release;
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::config;
+use gpuc_syntax::node::{Node, Value};
+use gpuc_syntax::yaml::core_schema::CoreValue;
 
 use super::metrics::{Exporter, METRICS, Metric};
 use super::rules;
@@ -95,4 +100,119 @@ pub(crate) fn metrics_csv(metrics: &[&Metric]) -> String {
         format!("{}, {kind}, {help}\n", metric.name)
     };
     metrics.iter().map(line).collect()
+}
+
+/// A list of metrics in the values of a chart.
+struct ListInValues {
+    exporter: GpuExporter,
+    chart: &'static str,
+    path: &'static [&'static str],
+    key: &'static str,
+    /// Values with which the exporter can read another list.
+    overrides: &'static [&'static [&'static str]],
+}
+
+/// The lists of metrics in the values of charts.
+const LISTS: &[ListInValues] = &[
+    ListInValues {
+        exporter: GpuExporter::Dcgm,
+        chart: "dcgm-exporter",
+        path: &["customMetrics"],
+        key: "customMetrics",
+        overrides: &[&["arguments"], &["extraEnv"]],
+    },
+    ListInValues {
+        exporter: GpuExporter::Operator,
+        chart: "gpu-operator",
+        path: &["dcgmExporter", "config", "data"],
+        key: "dcgmExporter.config.data",
+        overrides: &[&["dcgmExporter", "args"], &["dcgmExporter", "env"]],
+    },
+];
+
+/// The GPU metrics that the exporters of the pools have, by the values of the releases, which contain those of the
+/// user. `None` if no pool is measured, or if the lists are unknown.
+pub(crate) fn exported_metrics(cluster: &Cluster, releases: &[Release]) -> Option<ExportedMetrics> {
+    let exporters = cluster
+        .pools
+        .iter()
+        .filter_map(|pool| gpu_exporter(cluster, pool));
+    let exporters: Vec<_> = exporters.collect();
+    if exporters.is_empty() {
+        return None;
+    }
+    let mut exported = ExportedMetrics {
+        jobs: exporters.iter().map(|it| it.scrape_job()).collect(),
+        ..ExportedMetrics::default()
+    };
+    if exporters.contains(&GpuExporter::Runtime) {
+        let names = RUNTIME_GPU_METRICS.iter().copied().map(str::to_owned);
+        exported.names.extend(names);
+    }
+    let lists = LISTS
+        .iter()
+        .filter(|list| exporters.contains(&list.exporter));
+    for list in lists {
+        exported
+            .lists
+            .push(list.read(releases, &mut exported.names)?);
+    }
+    Some(exported)
+}
+
+impl ListInValues {
+    /// The list of all releases of the chart. Adds its metrics to `names`. `None` if a release reads another list.
+    fn read(&self, releases: &[Release], names: &mut BTreeSet<String>) -> Option<MetricList> {
+        let mut texts = BTreeSet::new();
+        let mut list = MetricList {
+            chart: self.chart,
+            key: self.key,
+            releases: Vec::new(),
+            can_profile: true,
+        };
+        for release in releases.iter().filter(|it| it.chart.name == self.chart) {
+            let text = get(&release.values, self.path)?.text()?;
+            let is_own_environment = |path: &[&str]| {
+                // gpuc itself sets only this variable, for the driver's libraries.
+                let variables = get(&release.values, path).map_or(&[][..], Node::items);
+                let name = |it: &Node| it.get("name")?.text().map(str::to_owned);
+                variables
+                    .iter()
+                    .all(|it| name(it).as_deref() == Some("LD_LIBRARY_PATH"))
+            };
+            if !self.overrides.iter().all(|path| is_own_environment(path)) {
+                return None;
+            }
+            names.extend(listed_names(text));
+            if texts.insert(text) {
+                list.releases.push(release.name.clone());
+            }
+            list.can_profile &= self.exporter == GpuExporter::Operator || is_admin(&release.values);
+        }
+        (!list.releases.is_empty()).then_some(list)
+    }
+}
+
+/// Whether the values of the chart of dcgm-exporter give it the capability `SYS_ADMIN`.
+fn is_admin(values: &Node) -> bool {
+    let is_true = |it: &Node| match &it.value {
+        Value::Scalar(scalar) => scalar.core_value() == CoreValue::Bool(true),
+        _ => false,
+    };
+    let capabilities = get(values, &["securityContext", "capabilities", "add"]);
+    let mut capabilities = capabilities.map_or(&[][..], Node::items).iter();
+    get(values, &["securityContext", "privileged"]).is_some_and(is_true)
+        || capabilities.any(|it| it.text() == Some("SYS_ADMIN"))
+}
+
+fn get<'n>(values: &'n Node, path: &[&str]) -> Option<&'n Node> {
+    path.iter().try_fold(values, |node, key| node.get(key))
+}
+
+/// The names of the metrics in a list.
+fn listed_names(text: &str) -> impl Iterator<Item = String> {
+    let lines = text.lines().map(str::trim);
+    let lines = lines.filter(|line| !line.starts_with('#'));
+    let names = lines.filter_map(|line| Some(line.split_once(',')?.0.trim().to_owned()));
+    names.filter(|name| !name.is_empty())
 }

@@ -9,7 +9,6 @@ mod dashboards;
 mod doc;
 mod exporter;
 pub mod expression;
-pub mod metrics;
 mod monitors;
 mod namespaces;
 mod policies;
@@ -26,12 +25,13 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
 
 pub use doc::{alert_names, alert_page, alerts_page};
+pub use gpuc_model::metrics;
 
 pub(super) use policies::prometheus_peer;
 pub(super) use summary::readme_sentences;
 
 pub(crate) use exporter::{
-    GpuExporter, dcgm_metrics, gpu_exporter, metrics_csv, runtime_measures_gpus,
+    GpuExporter, dcgm_metrics, exported_metrics, gpu_exporter, metrics_csv, runtime_measures_gpus,
 };
 
 /// The folder of the manifests.

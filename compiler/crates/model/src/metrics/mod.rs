@@ -1,11 +1,18 @@
 //! Every metric that rules and dashboards query, with its unit and exporters.
 //!
+//! [`dcgm`] lists all metrics of dcgm-exporter, for users' expressions; [`ExportedMetrics`] are those of a cluster.
+//!
 //! Expressions are built from these constants, so none can name a metric without an exporter. dcgm-exporter is
 //! configured to export exactly the metrics that the expressions of a pool query.
 //!
 //! Names, types and units of GPU metrics: NVIDIA/dcgm-exporter@4.5.3-4.8.2 `etc/default-counters.csv` and
 //! `etc/dcp-metrics-included.csv`. Those of Kubernetes objects: kubernetes/kube-state-metrics `docs/metrics/`, read
 //! 2026-11-21. Those of gpuc-runtime: `docs/runtime.md`.
+
+pub mod dcgm;
+mod exported;
+
+pub use exported::{ExportedMetrics, MetricList};
 
 use Exporter::{Dcgm, KubeStateMetrics, Prometheus, Runtime};
 use Kind::{Counter, Gauge};
