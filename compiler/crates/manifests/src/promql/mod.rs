@@ -5,13 +5,17 @@
 
 mod parse;
 mod query;
+mod syntax_error;
 
 use gpuc_syntax::node::Node;
 use promql_parser::parser::Expr;
 
 use super::context::CheckContext;
 use super::object::Object;
-pub(crate) use query::{metric_name, required_selectors, selector, strip_parens, visit};
+pub(crate) use query::{
+    is_dcgm_metric, metric_name, required_selectors, selector, strip_parens, visit,
+};
+use syntax_error::SyntaxError;
 
 /// The group and the kind of the objects with expressions.
 pub(crate) const RULE_KIND: (&str, &str) = ("monitoring.coreos.com", "PrometheusRule");
@@ -28,7 +32,7 @@ pub(crate) struct RuleExpression<'s> {
     /// The value of `expr`.
     pub(crate) node: &'s Node,
     /// The expression, or the reason why Prometheus cannot read it.
-    pub(crate) parsed: Result<Expr, String>,
+    pub(crate) parsed: Result<Expr, SyntaxError>,
 }
 
 impl RuleExpression<'_> {

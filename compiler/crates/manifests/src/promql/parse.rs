@@ -1,7 +1,8 @@
 //! Parses an expression, within limits.
 
-use gpuc_syntax::diag::phrases::one_edit_away;
 use promql_parser::parser::{Expr, parse as parse_promql};
+
+use super::syntax_error::{SyntaxError, describe};
 
 /// The maximum length of an expression in bytes.
 const MAX_LENGTH: usize = 16 * 1024;
@@ -9,8 +10,11 @@ const MAX_LENGTH: usize = 16 * 1024;
 /// The maximum number of operators and brackets. It limits the depth of the tree, and thereby the stack.
 const MAX_OPERATORS: usize = 1000;
 
-/// The maximum length of a cause in a message.
-const MAX_CAUSE: usize = 64;
+/// The maximum number of digits of a number in a duration.
+const MAX_DIGITS: usize = 9;
+
+/// What stands before a duration.
+const DURATION_MARKS: &[&str] = &["offset", "[", ":"];
 
 /// The beginnings of text that another program replaces: Helm, kustomize, Flux, Jinja.
 const TEMPLATE_MARKS: &[&str] = &["{{", "{%", "<%", "$(", "${"];
@@ -18,73 +22,20 @@ const TEMPLATE_MARKS: &[&str] = &["{{", "{%", "<%", "$(", "${"];
 /// Grafana's variables, which only Grafana replaces.
 const GRAFANA_VARIABLE: &str = "$__";
 
-/// The parser's reason for most errors.
-const GENERIC_CAUSE: &str = "invalid promql query";
-
-/// Words and operators after which Prometheus accepts more than the parser. Then [`GENERIC_CAUSE`] may be wrong.
-///
-/// Source: the parser on the expressions in prometheus/prometheus@v3.9.1 `promql/promqltest/testdata`, 2026-11-28.
-const NEW_SYNTAX: &[&str] = &["anchored", "smoothed", "fill", "offset", "</", ">/", "@"];
-
-/// Other causes that are wrong for some version of Prometheus: Go's regular expressions differ from Rust's, and newer
-/// versions calculate durations. `info()` accepts selectors that match everything.
-const DOUBTFUL_CAUSES: &[&str] = &[
-    "illegal regex",
-    "inside brackets",
-    "duration",
-    "non-empty matcher",
-];
-
-/// Functions of Prometheus, to recognize misspelled ones.
-///
-/// Source: prometheus/prometheus@v3.9.1 `promql/parser/functions.go`, 2026-11-28.
-const FUNCTIONS: &[&str] = &[
-    "absent",
-    "absent_over_time",
-    "avg_over_time",
-    "changes",
-    "clamp",
-    "clamp_max",
-    "clamp_min",
-    "count_over_time",
-    "delta",
-    "deriv",
-    "histogram_quantile",
-    "idelta",
-    "increase",
-    "irate",
-    "label_join",
-    "label_replace",
-    "last_over_time",
-    "max_over_time",
-    "min_over_time",
-    "predict_linear",
-    "present_over_time",
-    "quantile_over_time",
-    "rate",
-    "resets",
-    "round",
-    "scalar",
-    "sort_desc",
-    "stddev_over_time",
-    "sum_over_time",
-    "timestamp",
-    "vector",
-];
-
 /// Parses an expression. `None` if it is too long, may be a template, or may be valid for another version of Prometheus
 /// or another program.
-pub(super) fn parse(text: &str) -> Option<Result<Expr, String>> {
+pub(super) fn parse(text: &str) -> Option<Result<Expr, SyntaxError>> {
     if text.len() > MAX_LENGTH || TEMPLATE_MARKS.iter().any(|mark| text.contains(mark)) {
         return None;
     }
     let code = without_strings(text);
     if code.contains(GRAFANA_VARIABLE) {
-        return Some(Err("only Grafana replaces variables".to_owned()));
+        let help = "write a duration such as `5m` in place of the variable";
+        return Some(Err(SyntaxError::new("a variable of Grafana", help)));
     }
     // Some collectors read LogQL from the same kind of object; only LogQL has pipes. `[[` and `$` are templates.
     let is_other_language = code.contains(['|', '$']) || code.contains("[[");
-    if is_other_language || operator_count(&code) > MAX_OPERATORS {
+    if is_other_language || operator_count(&code) > MAX_OPERATORS || has_odd_duration(&code) {
         return None;
     }
     match parse_promql(text) {
@@ -122,6 +73,25 @@ fn without_strings(text: &str) -> String {
     code
 }
 
+/// Whether a duration is a number without a unit that may be too large, or not finite. The parser panics on these.
+fn has_odd_duration(code: &str) -> bool {
+    let code = code.to_ascii_lowercase();
+    let is_odd = |rest: &str| {
+        let rest = rest.trim_start_matches(|c: char| c.is_whitespace() || "+-(".contains(c));
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '.' && c != '_');
+        let token = &rest[..end.unwrap_or(rest.len())];
+        let is_number = token.starts_with(|c: char| c.is_ascii_digit() || c == '.')
+            || ["inf", "nan"].contains(&token);
+        let mut digits = token.split(|c| "smhdwy".contains(c));
+        let is_short = |it: &str| it.len() <= MAX_DIGITS && it.bytes().all(|c| c.is_ascii_digit());
+        is_number && !digits.all(is_short)
+    };
+    DURATION_MARKS.iter().any(|mark| {
+        let mut marks = code.match_indices(mark);
+        marks.any(|(index, _)| is_odd(&code[index + mark.len()..]))
+    })
+}
+
 /// The number of operators and opening brackets, which is at least the depth of the tree.
 fn operator_count(code: &str) -> usize {
     let symbols = code.matches(|c| "+-*/%^<>=!([{".contains(c)).count();
@@ -130,40 +100,7 @@ fn operator_count(code: &str) -> usize {
     symbols + words(code).filter(is_operator).count()
 }
 
-/// The reason of the parser in gpuc's words. `None` if the expression may be valid.
-fn describe(cause: &str, code: &str) -> Option<String> {
-    if let Some(name) = cause.strip_prefix("unknown function with name '") {
-        let name = name.strip_suffix('\'')?;
-        return match one_edit_away(name, FUNCTIONS.iter().copied()).as_slice() {
-            [function] => Some(format!("`{name}` is unknown, use `{function}`")),
-            _ => None,
-        };
-    }
-    let has_new_syntax = || NEW_SYNTAX.iter().any(|it| contains_symbol(code, it));
-    let is_generic = cause == GENERIC_CAUSE;
-    if is_generic && has_new_syntax() || DOUBTFUL_CAUSES.iter().any(|it| cause.contains(it)) {
-        return None;
-    }
-    let is_printable = cause.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    Some(if is_generic || !is_printable || cause.len() > MAX_CAUSE {
-        "invalid syntax".to_owned()
-    } else if cause.starts_with("no expression found") {
-        "no expression".to_owned()
-    } else {
-        cause.replace(['\'', '"'], "`")
-    })
-}
-
-/// Whether code contains an operator or a word.
-fn contains_symbol(code: &str, symbol: &str) -> bool {
-    if symbol.starts_with(|c: char| c.is_ascii_alphabetic()) {
-        words(code).any(|word| word.eq_ignore_ascii_case(symbol))
-    } else {
-        code.contains(symbol)
-    }
-}
-
-fn words(code: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words(code: &str) -> impl Iterator<Item = &str> {
     code.split(|c: char| !c.is_alphanumeric() && c != '_')
 }
 
@@ -172,26 +109,25 @@ mod tests {
     use super::*;
 
     fn cause(text: &str) -> Option<String> {
-        parse(text).and_then(Result::err)
+        let error = parse(text)?.err()?;
+        Some(error.cause)
     }
 
     #[test]
     fn errors_have_causes() {
         for (text, expected) in [
-            ("sum(rate(a[5m])", "unclosed left parenthesis"),
-            ("a)) > 1", "unexpected right parenthesis `)`"),
-            ("a{b=\"c} > 1", "unterminated quoted string `"),
-            ("a > 1 for 5m", "invalid syntax"),
-            ("# a", "no expression"),
-            ("rte(a[5m])", "`rte` is unknown, use `rate`"),
-            ("a{b=~\"10\\.0\"}", "unknown escape sequence `.`"),
+            ("sum(rate(a[5m])", "a `(` is not closed"),
+            ("a)) > 1", "a `)` has no `(`"),
+            ("a{b=\"c} > 1", "a string has no end"),
+            ("a > 1 for 5m", "unexpected word or symbol"),
+            ("# a", "it contains only a comment, or nothing"),
+            ("rte(a[5m])", "unknown function `rte`"),
+            ("a{b=~\"10\\.0\"}", "unknown escape in a string"),
+            ("rate(a[$__rate_interval])", "a variable of Grafana"),
+            ("rate(a)", "the function needs a range"),
             (
-                "rate(a[$__rate_interval])",
-                "only Grafana replaces variables",
-            ),
-            (
-                "rate(a)",
-                "expected type matrix in call to function `rate`, got vector",
+                "a{b=c}",
+                "unexpected identifier `c` in label matching, expected string",
             ),
         ] {
             assert_eq!(cause(text).as_deref(), Some(expected), "{text}");
@@ -225,6 +161,30 @@ mod tests {
             "label_replace(a, \"b\", \"$1\", \"c\", \"(.*)\")",
             "a offset 5m > on (b) group_left () c",
             "quantile_over_time(0.9, a[1h:1m])",
+        ] {
+            assert!(matches!(parse(text), Some(Ok(_))), "{text}");
+        }
+    }
+
+    /// The parser panics on these.
+    #[test]
+    fn odd_durations_are_skipped() {
+        for text in [
+            "a offset NaN",
+            "a OFFSET -Inf",
+            "a offset # b\n 1e400",
+            "a offset 18446744073709551615",
+            "a offset 0xFFFFFFFFFFFFFFFF",
+            "a[1e400]",
+            "a[ 18446744073709551615 ]",
+            "a[5m:1e+400]",
+        ] {
+            assert!(parse(text).is_none(), "{text}");
+        }
+        for text in [
+            "a[5m] offset -1h30m",
+            "a[300]",
+            "max_over_time(a[1h:1m]) > 1e400",
         ] {
             assert!(matches!(parse(text), Some(Ok(_))), "{text}");
         }

@@ -47,6 +47,11 @@ pub(crate) fn metric_name(selector: &VectorSelector) -> Option<&str> {
     selector.name.as_deref().or_else(named)
 }
 
+/// Whether a series is a metric of dcgm-exporter, not one that a rule records from it.
+pub(crate) fn is_dcgm_metric(name: &str) -> bool {
+    !name.contains(':') && (name.starts_with("DCGM_FI_") || name.starts_with("DCGM_EXP_"))
+}
+
 /// The expression without parentheses around it.
 pub(crate) fn strip_parens(expression: &Expr) -> &Expr {
     let mut inner = expression;

@@ -10,11 +10,11 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-expression-invalid",
         severity: Severity::Error,
         summary: "an expression of a PrometheusRule is not valid PromQL",
-        checks: "Whether `expr` of each rule in a PrometheusRule is valid PromQL. Expressions that may be templates are not checked, nor
-those that newer versions of Prometheus may accept. Without `monitoring` in the file, only brackets and quotes are
-checked, because the rules may be for another program.",
-        reason: "The Prometheus Operator rejects the whole PrometheusRule, with all of its valid alerts, and keeps a Warning event. `kubectl apply`
-succeeds unless the operator's admission webhook is installed.",
+        checks: "Whether `expr` of each rule in a PrometheusRule is valid PromQL. Expressions that may be templates are not
+checked, nor those that newer versions of Prometheus may accept. Without `monitoring` in the file, only brackets
+and quotes are checked, because the rules may be for another program.",
+        reason: "The Prometheus Operator rejects the whole PrometheusRule, with all of its valid alerts, and keeps a Warning
+event. `kubectl apply` succeeds unless the operator's admission webhook is installed.",
         remedy: "Correct the expression.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -46,48 +46,26 @@ spec:
     run,
 };
 
-/// The beginnings of causes that are errors in every language for queries.
-const BRACKETS_AND_QUOTES: &[&str] = &["unclosed", "unexpected right", "unterminated"];
-
-/// The beginnings of causes, and the help.
-const HELPS: &[(&str, &str)] = &[
-    ("unclosed left parenthesis", "add the missing `)`"),
-    (
-        "unexpected right parenthesis",
-        "remove a `)`, or add the missing `(`",
-    ),
-    ("unterminated quoted string", "add the missing quote"),
-    (
-        "unknown escape sequence",
-        "write two backslashes in place of one",
-    ),
-    (
-        "only Grafana replaces",
-        "write a duration such as `5m` in place of the variable",
-    ),
-    (
-        "expected type matrix",
-        "add a range such as `[5m]` to the metric",
-    ),
-];
-
 // The operator rejects the object: prometheus-operator/prometheus-operator@v0.93.0 `pkg/operator/rules.go`, `Select`,
 // 2026-11-28.
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for expression in &ctx.expressions {
-        let Err(cause) = &expression.parsed else {
+        let Err(error) = &expression.parsed else {
             continue;
         };
-        let begins_with = |it: &&str| cause.starts_with(*it);
-        if ctx.cluster.config.monitoring.is_none() && !BRACKETS_AND_QUOTES.iter().any(begins_with) {
+        // Without `monitoring`, the rules may be for another program than Prometheus.
+        if ctx.cluster.config.monitoring.is_none() && !error.is_universal() {
             continue;
         }
-        let help = HELPS.iter().find(|(start, _)| begins_with(&start));
-        let message = format!("{}: {cause} in the expression", expression.title());
+        let message = format!(
+            "{}: invalid expression: {}",
+            expression.title(),
+            error.cause
+        );
         report
             .diagnostic(&RULE.code, expression.node.span(), message)
             .primary_label("the Prometheus Operator rejects the whole object")
-            .help(help.map_or("correct the expression", |(_, help)| help))
+            .help(error.help.as_str())
             .emit();
     }
 }

@@ -13,11 +13,11 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-memory-ratio",
         severity: Severity::Warning,
         summary: "used GPU memory is divided by free GPU memory",
-        checks: "Whether an expression in a PrometheusRule divides `DCGM_FI_DEV_FB_USED` by `DCGM_FI_DEV_FB_FREE`. A comparison of the quotient
-with a number above 1 is not reported.",
-        reason: "The quotient is not the used share of the memory. It is 1 when half of the memory is used, and has no upper limit: an alert
-for 95 % fires at 49 %.",
-        remedy: "Divide by the sum of used and free memory. Both are without the memory that the driver reserves, as in `nvidia-smi`.",
+        checks: "Whether an expression in a PrometheusRule divides `DCGM_FI_DEV_FB_USED` by `DCGM_FI_DEV_FB_FREE`. A comparison
+of the quotient with a number above 1 is not reported.",
+        reason: "The quotient is not the used share of the memory. It is 1 when half of the memory is used, and has no upper
+limit: an alert for 95 % fires at 49 %.",
+        remedy: "Divide by the sum of used and free memory. Neither contains the memory that the driver reserves.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -69,7 +69,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             continue;
         }
         let message = format!(
-            "{}: `{USED} / {FREE}` is not the used share",
+            "{}: used GPU memory is divided by free memory",
             expression.title()
         );
         report

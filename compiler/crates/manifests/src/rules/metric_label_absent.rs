@@ -6,7 +6,9 @@ use gpuc_syntax::diag::phrases::quoted_conjunction;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use promql_parser::parser::{Expr, LabelModifier, VectorSelector};
 
-use crate::promql::{has_other_exporter, metric_name, selector, visit};
+use crate::promql::{
+    has_other_exporter, is_dcgm_metric, metric_name, required_selectors, selector, visit,
+};
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -16,10 +18,12 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "a selector of a GPU metric requires a label or job that its series do not have",
         checks: "Whether selectors of GPU metrics in PrometheusRules require the labels `exported_pod`, `exported_namespace` and
-`exported_container`, or a `job` that no exporter has. Only clusters with `monitoring` and no other dcgm-exporter are checked.",
-        reason: "The PodMonitors of gpuc keep the labels of the exporter (`honorLabels`), so `pod`, `namespace` and `container` identify the pod
-that uses the GPU. The labels with the prefix `exported_`, and job names such as `nvidia-dcgm-exporter`, come from
-ServiceMonitors of other installations. The selector matches no series, and the alert never fires.",
+`exported_container`, or a `job` that no exporter has. Only clusters with `monitoring` and no other
+dcgm-exporter are checked.",
+        reason: "The PodMonitors of gpuc keep the labels of the exporter (`honorLabels`), so `pod`, `namespace` and `container`
+identify the pod that uses the GPU. The labels with the prefix `exported_`, and job names such as
+`nvidia-dcgm-exporter`, come from ServiceMonitors of other installations. The selector matches no series, and
+the alert never fires.",
         remedy: "Remove the prefix, or write the job from the help.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -77,12 +81,20 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Ok(parsed) = &expression.parsed else {
             continue;
         };
-        let mut found = Vec::new();
+        let required = required_selectors(parsed);
+        let gpu_metrics = required.iter().filter(|it| is_gpu_metric(it));
+        let mut found: Vec<_> = gpu_metrics
+            .filter_map(|it| absent_label(it, &exported.jobs))
+            .collect();
+        let mut selector_count = 0;
         visit(parsed, &mut |it| {
-            let selector = selector(it).filter(|it| is_gpu_metric(it));
-            found.extend(selector.and_then(|it| absent_label(it, &exported.jobs)));
+            selector_count += usize::from(selector(it).is_some());
             found.extend(absent_grouping(it));
         });
+        // With alternatives, an expression may be for several installations.
+        if required.len() < selector_count {
+            continue;
+        }
         let Some(label) = found.first() else {
             continue;
         };
@@ -96,7 +108,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 }
 
 fn is_gpu_metric(selector: &VectorSelector) -> bool {
-    metric_name(selector).is_some_and(|it| it.starts_with("DCGM_"))
+    metric_name(selector).is_some_and(is_dcgm_metric)
 }
 
 /// The matcher that no series fulfills.

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_model::metrics::ExportedMetrics;
 use gpuc_model::metrics::dcgm::{DcgmMetric, dcgm_metric};
+use gpuc_model::metrics::{ExportedMetrics, MetricList};
 use gpuc_syntax::diag::phrases::{closest_match, quoted_conjunction, quoted_list};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use crate::promql::{has_other_exporter, metric_name, recorded_series, required_selectors};
+use crate::promql::{
+    has_other_exporter, is_dcgm_metric, metric_name, recorded_series, required_selectors,
+};
 use crate::{CheckContext, Rule};
 
 pub(super) static RULE: Rule = Rule {
@@ -17,11 +19,14 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "an expression of a PrometheusRule queries a GPU metric that no exporter has",
         checks: "Whether the exporters that gpuc installs for `monitoring` have the metrics of dcgm-exporter that expressions in
-PrometheusRules query. Alternatives of `or` and arguments of `absent` are not checked, nor are manifests with another dcgm-exporter.",
-        reason: "dcgm-exporter exports only the metrics in its list. gpuc lists those that the alerts and dashboards query, and the
-list of the chart contains less than half of the fields. An alert about another metric never fires, without an error.",
-        remedy: "Add the metric to the list of the exporter, as the help says. Profiling metrics (`DCGM_FI_PROF_`) also need the capability `SYS_ADMIN`.
-The alerts of gpuc need all lines of its own list. If another exporter has the metric, allow the finding with the annotation `gpuc.dev/allow`.",
+PrometheusRules query. Alternatives of `or` and arguments of `absent` are not checked, nor are manifests with
+another dcgm-exporter.",
+        reason: "dcgm-exporter exports only the metrics in its list. gpuc lists those that the alerts and dashboards query, and
+the list of the chart contains less than half of the fields. An alert about another metric never fires, without
+an error.",
+        remedy: "Add the metric to the list of the exporter, as the help says. Profiling metrics (`DCGM_FI_PROF_`) also need the
+capability `SYS_ADMIN`. The alerts of gpuc need all lines of its own list. If another exporter has the metric,
+allow the finding with the annotation `gpuc.dev/allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -70,7 +75,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         };
         let selectors = required_selectors(parsed).into_iter();
         let is_missing = |name: &&str| {
-            name.starts_with("DCGM_") && !exported.names.contains(*name) && !recorded.contains(name)
+            is_dcgm_metric(name) && !exported.names.contains(*name) && !recorded.contains(name)
         };
         let missing: BTreeSet<_> = selectors
             .filter_map(metric_name)
@@ -94,14 +99,14 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 }
 
 fn help(exported: &ExportedMetrics, name: &str) -> String {
-    let names = exported.names.iter().map(String::as_str);
     let Some(metric) = dcgm_metric(name) else {
-        return match closest_match(name, names.clone()) {
+        let names: Vec<_> = exported.names.iter().map(String::as_str).collect();
+        // `DCGM_FI_DEV_GPU_TEMPERATURE`
+        let mut begins = names.iter().copied().filter(|it| name.starts_with(it));
+        let closest = || closest_match(name, names.iter().copied());
+        return match begins.next().or_else(closest) {
             Some(meant) => format!("write `{meant}`"),
-            None => format!(
-                "query one of {}",
-                quoted_list(&names.collect::<Vec<_>>(), MAX_NAMED)
-            ),
+            None => format!("query one of {}", quoted_list(&names, MAX_NAMED)),
         };
     };
     if exported.lists.is_empty() {
@@ -116,7 +121,7 @@ fn help(exported: &ExportedMetrics, name: &str) -> String {
 }
 
 /// How to add a metric to a list.
-fn addition(list: &gpuc_model::metrics::MetricList, metric: &DcgmMetric) -> String {
+fn addition(list: &MetricList, metric: &DcgmMetric) -> String {
     let releases = quoted_conjunction(&list.releases, "and");
     let values = format!("charts.{}.values", list.chart);
     let capability = if list.can_profile || !metric.is_profiling() {

@@ -14,10 +14,11 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-metric-type-mismatch",
         severity: Severity::Warning,
         summary: "a function for counters is applied to a gauge, or a function for gauges to a counter",
-        checks: "Whether `rate`, `irate`, `increase` and `resets` in PrometheusRules are applied to GPU metrics that are counters, and
-`delta`, `idelta` and `deriv` to gauges.",
-        reason: "The functions for counters interpret every decrease as a restart of the counter: `increase` of a temperature that varies is
-larger than any change of it. The functions for gauges return a negative value when a counter restarts.",
+        checks: "Whether `rate`, `irate`, `increase` and `resets` in PrometheusRules are applied to GPU metrics that are
+counters, and `delta`, `idelta` and `deriv` to gauges.",
+        reason: "The functions for counters interpret every decrease as a restart of the counter: `increase` of a temperature
+that varies is larger than any change of it. The functions for gauges return a negative value when a counter
+restarts.",
         remedy: "Use `rate` and `increase` for counters, `deriv` and `delta` for gauges. For the last XID error, use `changes`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -17,9 +17,10 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "a GPU metric is compared with a number in another unit",
         checks: "Whether thresholds in PrometheusRules are in the unit of the metric: from 0 to 1 for profiling metrics such as
-`DCGM_FI_PROF_GR_ENGINE_ACTIVE`, and from 0 to 100 for `DCGM_FI_DEV_GPU_UTIL` and the utilizations of other engines.",
-        reason: "A fraction is never greater than 80, and an alert with `> 80` never fires. A percentage is greater than 0.8 as soon as the GPU
-is used at all.",
+`DCGM_FI_PROF_GR_ENGINE_ACTIVE`, and from 0 to 100 for `DCGM_FI_DEV_GPU_UTIL` and the utilizations of other
+engines.",
+        reason: "A fraction is never greater than 80, and an alert with `> 80` never fires. A percentage is greater than 0.8 as
+soon as the GPU is used at all.",
         remedy: "Write the threshold in the unit of the metric, or multiply the metric by 100.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -110,10 +111,6 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
 }
 
 fn find_mistake(binary: &BinaryExpr) -> Option<Mistake> {
-    let number = |it: &Expr| match strip_parens(it) {
-        Expr::NumberLiteral(it) => Some(it.val),
-        _ => None,
-    };
     let (compared, written, operator) = match (number(&binary.lhs), number(&binary.rhs)) {
         (None, Some(threshold)) => (&binary.lhs, threshold, binary.op.id()),
         (Some(threshold), None) => (&binary.rhs, threshold, flip(binary.op.id())),
@@ -124,16 +121,17 @@ fn find_mistake(binary: &BinaryExpr) -> Option<Mistake> {
     let (reason, meant) = match bounds.range {
         // `<= 1` and `>= 1` are useful.
         Range::Fraction if written > bounds.max => {
-            let reason = format!("from 0 to {} here", round(bounds.max));
+            let reason = format!("the value is from 0 to {}", round(bounds.max));
             (reason, written / 100.0 * bounds.max)
         }
         Range::Percent if written > bounds.max && operator != T_LSS && operator != T_LTE => (
-            format!("from 0 to {} here", round(bounds.max)),
+            format!("the value is from 0 to {}", round(bounds.max)),
             f64::INFINITY,
         ),
-        Range::Percent if bounds.is_direct && is_fraction(written, operator) => {
-            ("in percent, as a whole number".to_owned(), written * 100.0)
-        }
+        Range::Percent if bounds.is_direct && is_fraction(written, operator) => (
+            "the value is a percentage, a whole number".to_owned(),
+            written * 100.0,
+        ),
         _ => return None,
     };
     Some(Mistake {
@@ -147,6 +145,13 @@ fn find_mistake(binary: &BinaryExpr) -> Option<Mistake> {
             round(meant)
         },
     })
+}
+
+fn number(expression: &Expr) -> Option<f64> {
+    match strip_parens(expression) {
+        Expr::NumberLiteral(it) => Some(it.val),
+        _ => None,
+    }
 }
 
 /// Whether a threshold for a percentage is meant as a fraction. `> 0.5` may mean any use.
@@ -180,15 +185,13 @@ fn bounds(expression: &Expr) -> Option<Bounds> {
         }
         Expr::Subquery(it) => bounds(&it.expr),
         Expr::Binary(it) => {
-            let Expr::NumberLiteral(number) = strip_parens(&it.rhs) else {
-                return None;
-            };
-            let factor = match it.op.id() {
-                T_MUL => number.val,
-                T_DIV => 1.0 / number.val,
+            let (scaled, factor) = match (number(&it.lhs), number(&it.rhs), it.op.id()) {
+                (None, Some(factor), T_MUL) => (&it.lhs, factor),
+                (Some(factor), None, T_MUL) => (&it.rhs, factor),
+                (None, Some(divisor), T_DIV) => (&it.lhs, 1.0 / divisor),
                 _ => return None,
             };
-            let inner = bounds(&it.lhs).filter(|_| factor.is_finite() && factor > 0.0)?;
+            let inner = bounds(scaled).filter(|_| factor.is_finite() && factor > 0.0)?;
             let max = inner.max * factor;
             Some(Bounds {
                 max,

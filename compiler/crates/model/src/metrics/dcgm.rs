@@ -1,7 +1,8 @@
 //! The metrics of dcgm-exporter, whether or not a list of metrics enables them.
 //!
 //! Names and types: NVIDIA/dcgm-exporter@4.5.3-4.8.2 `etc/default-counters.csv` and `etc/dcp-metrics-included.csv`,
-//! with the lines that are comments there, 2026-11-28.
+//! with the lines that are comments there, 2026-11-28. `DCGM_FI_DEV_FB_TOTAL` and `DCGM_FI_DEV_FB_USED_PERCENT`, which
+//! no list contains: NVIDIA/DCGM `dcgmlib/dcgm_fields.h`, fields 250 and 254, 2026-11-28.
 
 use super::Kind::{self, Counter, Gauge};
 use Range::{Any, Fraction, Percent};
@@ -112,7 +113,9 @@ pub static DCGM_METRICS: &[DcgmMetric] = &[
     percent("DCGM_FI_DEV_ENC_UTIL"),
     gauge("DCGM_FI_DEV_FB_FREE"),
     gauge("DCGM_FI_DEV_FB_RESERVED"),
+    gauge("DCGM_FI_DEV_FB_TOTAL"),
     gauge("DCGM_FI_DEV_FB_USED"),
+    fraction("DCGM_FI_DEV_FB_USED_PERCENT"),
     gauge("DCGM_FI_DEV_GPU_TEMP"),
     percent("DCGM_FI_DEV_GPU_UTIL"),
     counter("DCGM_FI_DEV_LOW_UTIL_VIOLATION"),
