@@ -173,6 +173,7 @@ fn edit(root: &Node, span: Span, instruction: &Instruction) -> Vec<Node> {
             .filter(|paths| paths.len() == 1)
     };
     match instruction {
+        Instruction::ApplyFix => Vec::new(),
         Instruction::Replace(text) => replace(root, &path, text),
         Instruction::RemoveIt => around.filter_map(|path| remove(root, path)).collect(),
         Instruction::Remove(keys) => {

@@ -3,6 +3,8 @@
 /// One thing that a help instructs the user to do. A help with several alternatives has several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Instruction {
+    /// Apply the fix of the finding.
+    ApplyFix,
     /// Write a text at the place of the finding.
     Replace(String),
     /// Set keys of a mapping: the named one, or the one around the place of the finding.

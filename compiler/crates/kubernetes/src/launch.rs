@@ -97,7 +97,8 @@ fn launcher(words: &[&str]) -> Option<usize> {
 
 /// The index of the program, after settings of variables and programs such as `env`.
 fn first_program(words: &[&str]) -> usize {
-    let is_setting = |word: &&&str| word.contains('=') || PREFIXES.contains(word);
+    let is_setting =
+        |word: &&&str| word.contains('=') && !word.starts_with('-') || PREFIXES.contains(word);
     words.iter().take_while(is_setting).count()
 }
 

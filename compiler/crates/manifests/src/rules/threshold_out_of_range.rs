@@ -98,7 +98,7 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             found.written
         );
         let help = if found.meant <= 100.0 {
-            format!("write `{} {}`", found.operator, found.meant)
+            format!("compare it with `{} {}`", found.operator, found.meant)
         } else {
             "write a number in the unit of the metric".to_owned()
         };

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use granit_parser::{Event, ScalarStyle, StructureStyle};
 
+use super::continuations::Insertions;
 use super::mapping::MappingBuilder;
 use super::parse::{EventParser, report_depth, report_syntax, span_at};
 use super::{codes, limits, tag};
@@ -41,6 +42,7 @@ pub(super) struct TreeSize {
 pub(super) struct Builder<'t, 'r> {
     pub(super) parser: EventParser<'t>,
     source: u32,
+    insertions: &'t Insertions,
     pub(super) report: &'r mut Report,
     /// The values of anchors, by the parser's number.
     anchors: BTreeMap<usize, Anchored>,
@@ -53,10 +55,16 @@ pub(super) struct Builder<'t, 'r> {
 }
 
 impl<'t, 'r> Builder<'t, 'r> {
-    pub(super) fn new(parser: EventParser<'t>, source: u32, report: &'r mut Report) -> Self {
+    pub(super) fn new(
+        parser: EventParser<'t>,
+        source: u32,
+        insertions: &'t Insertions,
+        report: &'r mut Report,
+    ) -> Self {
         Self {
             parser,
             source,
+            insertions,
             anchors: BTreeMap::new(),
             max_findings: report.diagnostics().len() + limits::FINDINGS,
             nodes: 0,
@@ -74,11 +82,19 @@ impl<'t, 'r> Builder<'t, 'r> {
         match self.parser.next_event() {
             Some(Ok((event, span))) => {
                 let range = span.byte_range().unwrap_or_default();
-                Ok((event, span_at(self.source, range.start, range.end)))
+                Ok((event, self.span(range.start, range.end)))
             }
-            Some(Err(error)) => Err(report_syntax(&error, self.source, self.report)),
+            Some(Err(error)) => {
+                let at = error.marker().byte_offset().unwrap_or_default();
+                Err(report_syntax(&error, self.span(at, at), self.report))
+            }
             None => Ok((Event::StreamEnd, span_at(self.source, 0, 0))),
         }
+    }
+
+    /// The span of a range of the parsed text.
+    fn span(&self, start: usize, end: usize) -> Span {
+        self.insertions.original_span(self.source, start, end)
     }
 
     /// The node that an event starts.

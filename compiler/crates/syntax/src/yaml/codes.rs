@@ -12,6 +12,7 @@ pub static CODES: &[&Code] = &[
     &ALIAS_UNKNOWN,
     &MERGE_NOT_MAPPING,
     &TAG_UNKNOWN,
+    &TEXT_NOT_INDENTED,
 ];
 
 /// Text that is not YAML.
@@ -235,6 +236,35 @@ nodePools:
     nodes: {count: 1}
 "#,
     correction: Correction::Whole(GOOD),
+};
+
+/// A continuation line of a quoted text is not indented.
+pub static TEXT_NOT_INDENTED: Code = Code {
+    id: "GPUC0009",
+    name: "text-not-indented",
+    severity: Severity::Warning,
+    summary: "a continuation line of a quoted text is not indented",
+    checks: "Whether the lines of a quoted text on several lines are indented more than its key.",
+    reason: "YAML requires the indentation. Many parsers do not, kubectl's among them, but strict ones reject the file.",
+    remedy: "Indent the line. The spaces do not become part of the text.",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {onPrem: {context: demo}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - name: gpu
+    gpu: {model: L4, perNode: 1}
+    hosts: [node-1]
+    nodes: {count: 1}
+priorities:
+  - name: urgent
+    value: 1000
+    description: "For jobs that cannot
+  wait."
+"#,
+    correction: Correction::Replace("  wait.", "      wait."),
 };
 
 const GOOD: &str = r#"apiVersion: gpuc.dev/v1alpha1

@@ -18,7 +18,7 @@ pub(super) struct MappingBuilder {
 }
 
 impl MappingBuilder {
-    /// Adds an entry. The first value of a duplicate key is kept.
+    /// Adds an entry. The last value of a duplicate key is kept, as in kubectl.
     pub(super) fn add(&mut self, key: Node, value: Node, report: &mut Report) {
         let key_span = key.span();
         let Value::Scalar(Scalar::Written { text, plain }) = key.value else {
@@ -52,6 +52,9 @@ impl MappingBuilder {
                 .label(*first, "first set here")
                 .help("delete one of the two: YAML parsers differ in which one they use")
                 .emit();
+            if let Some(entry) = self.entries.iter_mut().find(|entry| entry.key == text) {
+                (entry.key_span, entry.value) = (key_span, value);
+            }
             return;
         }
         self.keys.insert(text.clone(), key_span);

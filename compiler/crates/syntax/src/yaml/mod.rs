@@ -2,6 +2,7 @@
 
 mod build;
 pub mod codes;
+mod continuations;
 pub mod core_schema;
 mod mapping;
 mod parse;

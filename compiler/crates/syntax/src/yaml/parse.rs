@@ -3,6 +3,7 @@
 use granit_parser::{ErrorKind, Event, Options, Parser, ScanError, StrInput};
 
 use super::build::{Builder, ParseStop};
+use super::continuations::{Insertions, indent_continuations};
 use super::core_schema::{CoreValue, resolve_scalar};
 use super::{codes, limits};
 use crate::diag::Report;
@@ -78,11 +79,46 @@ fn too_many_bytes(bytes: usize) -> String {
     format!("the file has {bytes} bytes; the limit is {limit} MiB")
 }
 
-fn parse_text(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
+/// The options of the parser.
+pub(super) fn parser_options() -> Options {
     let mut options = Options::default();
     options.set_emit_comments(false);
     options.emit_unresolved_aliases = true;
-    let mut builder = Builder::new(Parser::new_from_str_with_options(text, options), id, report);
+    options
+}
+
+fn parse_text(text: &str, id: u32, report: &mut Report) -> Vec<Document> {
+    let mut attempt = Report::default();
+    let documents = parse_indented(text, &Insertions::default(), id, &mut attempt);
+    let mut found = attempt.diagnostics().iter();
+    if !found.any(|it| it.code.id == codes::TEXT_NOT_INDENTED.id) {
+        report.append(attempt);
+        return documents;
+    }
+    // Other YAML parsers accept these texts.
+    if let Some(indented) = indent_continuations(text) {
+        indented.insertions.report(id, report);
+        return parse_indented(&indented.text, &indented.insertions, id, report);
+    }
+    for found in attempt.diagnostics_mut() {
+        if found.code.id == codes::TEXT_NOT_INDENTED.id {
+            found.code = &codes::YAML_SYNTAX;
+            found.severity = codes::YAML_SYNTAX.severity;
+        }
+    }
+    report.append(attempt);
+    documents
+}
+
+/// Parses a text with insertions. Spans are those of the text without them.
+fn parse_indented(
+    text: &str,
+    insertions: &Insertions,
+    id: u32,
+    report: &mut Report,
+) -> Vec<Document> {
+    let parser = Parser::new_from_str_with_options(text, parser_options());
+    let mut builder = Builder::new(parser, id, insertions, report);
     let mut documents = Vec::new();
     for _ in 0..limits::BROKEN_DOCUMENTS {
         match parse_until_error(&mut builder, &mut documents) {
@@ -138,13 +174,15 @@ pub(super) fn span_at(source: u32, start: usize, end: usize) -> Span {
 pub(super) type EventParser<'t> = Parser<'t, StrInput<'t>>;
 
 /// Reports a syntax error.
-pub(super) fn report_syntax(error: &ScanError, source: u32, report: &mut Report) -> ParseStop {
-    let at = error.marker().byte_offset().unwrap_or_default();
-    let span = span_at(source, at, at);
+pub(super) fn report_syntax(error: &ScanError, span: Span, report: &mut Report) -> ParseStop {
     if *error.kind() == ErrorKind::RecursionLimitExceeded {
         return report_depth(span, report);
     }
-    let builder = report.diagnostic(&codes::YAML_SYNTAX, span, error.info());
+    let code = match error.kind() {
+        ErrorKind::InvalidQuotedScalarIndent => &codes::TEXT_NOT_INDENTED,
+        _ => &codes::YAML_SYNTAX,
+    };
+    let builder = report.diagnostic(code, span, error.info());
     let builder = match error.kind() {
         ErrorKind::TabNotAllowed
         | ErrorKind::TabInBlockIndentation
@@ -213,6 +251,78 @@ mod tests {
             json("a: !!str 5\nb: !!int \"5\"\nc: ! 7\nd: !!float 1"),
             r#"[{"a":"5","b":5,"c":"7","d":1}]"#
         );
+    }
+
+    #[test]
+    fn continuation_lines_need_no_indentation() {
+        for (text, line, expected) in [
+            (
+                "a:\n  b: 'x\n  y'\nc: 1\n",
+                3,
+                r#"[{"a":{"b":"x y"},"c":1}]"#,
+            ),
+            (
+                "a:\n  b: \"x\n\n y \n  z\"\n",
+                4,
+                r#"[{"a":{"b":"x\ny z"}}]"#,
+            ),
+            ("- - 'x\n  y'\n- z\n", 2, r#"[[["x y"],"z"]]"#),
+            (
+                "a: {b: 'x\ny'}\nc:\n- d: 'x\n  y'\n",
+                5,
+                r#"[{"a":{"b":"x y"},"c":[{"d":"x y"}]}]"#,
+            ),
+            ("a: [\n---\nb: 'x\ny'\n", 0, r#"[{"b":"x y"}]"#),
+            (
+                "a: \"x\nit's\n y\"\nb: *c\n",
+                0,
+                r#"[{"a":"x it's y","b":null}]"#,
+            ),
+        ] {
+            let (documents, found, sources) = check(text);
+            let roots: Vec<_> = documents.iter().map(|document| &document.root).collect();
+            assert_eq!(serde_json::to_string(&roots).unwrap(), expected, "{text}");
+            let first = found
+                .iter()
+                .find(|it| it.code.id == codes::TEXT_NOT_INDENTED.id)
+                .unwrap();
+            let (_, position) = sources.locate(first.primary.span).unwrap();
+            if line > 0 {
+                assert_eq!(position.line, line, "{text}");
+            }
+            // Other nodes are at their places in the file.
+            for (document, entry) in documents
+                .iter()
+                .flat_map(|it| it.root.entries().iter().map(move |e| (it, e)))
+            {
+                let written = sources.text(entry.key_span);
+                assert_eq!(written, entry.key, "{text}: {document:?}");
+            }
+            // The fix indents the line.
+            let mut fixed = text.to_owned();
+            for found in found.iter().rev() {
+                for edit in found.fix.iter().flat_map(|fix| &fix.edits) {
+                    fixed.insert_str(edit.span.start as usize, &edit.text);
+                }
+            }
+            assert!(!ids(&fixed).contains(&"GPUC0009"), "{fixed}");
+        }
+    }
+
+    #[test]
+    fn many_continuation_lines_are_bounded() {
+        let text = format!("a: 'x\n{}'\nb: 1\n", "y\n".repeat(100_000));
+        let (documents, found, _) = check(&text);
+        assert_eq!((documents.len(), found.len()), (1, 10));
+        let text = "a: 'it''s\nb'\n".repeat(3000);
+        let _ = check(&text);
+    }
+
+    #[test]
+    fn last_value_of_a_duplicate_key_is_kept() {
+        let (documents, found, _) = check("a: 1\nb: 2\na: 3\n");
+        let root = serde_json::to_string(&documents[0].root).unwrap();
+        assert_eq!((root.as_str(), found.len()), (r#"{"a":3,"b":2}"#, 1));
     }
 
     #[test]
