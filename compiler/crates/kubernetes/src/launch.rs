@@ -191,6 +191,7 @@ mod tests {
                 Some((4, 8)),
             ),
             (&["--model", "m", "-tp", "2"], Some((3, 2))),
+            (&["--model=m", "-tp=2"], Some((1, 2))),
             (
                 &[
                     "python3",
