@@ -79,12 +79,12 @@ mod tests {
     #[track_caller]
     fn check(task: &str, expected: &[&str]) {
         let file = "
-kubernetes: {version: \"1.36\"}
 cloud: {aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}
 stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
 nodePools:
 - {name: system, machine: m7i.large, nodes: {count: 2}}
 - {name: gpu, machine: g6.12xlarge, nodes: {count: 2}}
+<rest>
 ";
         check_in(
             file,
