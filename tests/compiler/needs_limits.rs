@@ -57,8 +57,12 @@ fn check_cluster(name: &str, text: &str) {
 }
 
 fn check_manifests(name: &str, text: &str) {
+    check_manifests_in(&format!("{CLUSTER}{POOLS}"), name, text);
+}
+
+fn check_manifests_in(cluster: &str, name: &str, text: &str) {
     assert!(text.len() < 1_000_000, "{name}: {} bytes", text.len());
-    let place = Workspace::with(&format!("{CLUSTER}{POOLS}"));
+    let place = Workspace::with(cluster);
     place.write("apps/all.yaml", text);
     check(name, &place, &["check", ".", "--manifests", "apps"]);
 }
@@ -191,4 +195,34 @@ fn needs_limits_large_manifests_end() {
         )
     });
     check_manifests("queues", &queues);
+}
+
+#[test]
+#[ignore = "needs a shell whose ulimit limits the address space, as on Linux"]
+fn needs_limits_many_quotas_and_updates_end() {
+    let pools = repeat(200, "\n", |pool| {
+        format!("  - {{name: p{pool}, machine: g6.xlarge, nodes: {{count: 1}}}}")
+    });
+    let grants = repeat(200, ", ", |pool| {
+        format!("{{pool: p{pool}, guaranteed: 0, limit: 1}}")
+    });
+    let teams = repeat(90, "\n", |team| {
+        format!("  - {{name: t{team}, quota: {{gpus: [{grants}]}}}}")
+    });
+    check_cluster(
+        "quotas",
+        &format!("{CLUSTER}queueing: kueue\nnodePools:\n{pools}\nteams:\n{teams}\n"),
+    );
+    let cluster = format!(
+        "{CLUSTER}nodePools:\n  - {{name: gpu, gpu: {{model: L4, perNode: 8}}, existing: {{selector: {{a: b}}}}, \
+         nodes: {{count: 1000}}}}\nteams: [{{name: research, quota: {{gpus: [{{pool: gpu, guaranteed: 3500}}]}}}}]\n"
+    );
+    let services = repeat(3_500, "---\n", |service| {
+        format!(
+            "apiVersion: apps/v1\nkind: Deployment\nmetadata: {{name: d{service}, namespace: research}}\nspec: \
+             {{selector: {{matchLabels: {{a: b}}}}, template: {{metadata: {{labels: {{a: b}}}}, spec: {{containers: \
+             [{CONTAINER}}}]}}}}}}\n"
+        )
+    });
+    check_manifests_in(&cluster, "updates", &services);
 }

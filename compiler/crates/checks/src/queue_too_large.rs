@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Grant, Team, resource_groups};
+use gpuc_model::{Cluster, Grant, ResourceGroup, Team, resource_groups};
 use gpuc_syntax::diag::{Code, Correction, Report, Reported, Severity};
 
 /// `maxItems` of `resourceGroups`.
@@ -101,26 +101,41 @@ fn check_team(team: &Team, report: &mut Report) -> Option<Reported> {
 
 /// Reports the first grant by which a queue exceeds a limit.
 fn check_grants(grants: &[&Grant], owner: &str, report: &mut Report) -> Option<Reported> {
-    for (index, grant) in grants.iter().enumerate() {
-        let so_far = grants[..=index].iter();
-        let groups = resource_groups(so_far.map(|it| (it.pool, it.resource.as_str())));
-        // CPU and memory form a separate group.
-        let excess = if groups.len() + 1 > MAX_GROUPS {
-            format!("more than {} resource groups", MAX_GROUPS - 1)
-        } else if groups.iter().any(|group| group.pools.len() > MAX_FLAVORS) {
-            format!("quotas of more than {MAX_FLAVORS} pools in one resource group")
-        } else if groups
-            .iter()
-            .any(|group| group.resources.len() > MAX_RESOURCES)
-        {
-            format!("quotas of more than {MAX_RESOURCES} resources in one resource group")
-        } else {
-            continue;
-        };
-        let message = format!("{owner} {excess}");
-        let builder = report.diagnostic(&RULE.code, grant.span, message);
-        let help = "merge similar pools, or use fewer different MIG profiles";
-        return Some(builder.help(help).emit());
+    let excess_of_first = |count: usize| {
+        let first = grants[..count].iter();
+        excess(&resource_groups(
+            first.map(|it| (it.pool, it.resource.as_str())),
+        ))
+    };
+    excess_of_first(grants.len())?;
+    // Further grants only enlarge groups, until two of them merge.
+    let counts: Vec<_> = (1..=grants.len()).collect();
+    let within = counts.partition_point(|count| excess_of_first(*count).is_none());
+    let grant = grants[within.min(grants.len() - 1)];
+    let excess = excess_of_first(within + 1).or_else(|| excess_of_first(grants.len()))?;
+    let message = format!("{owner} {excess}");
+    let builder = report.diagnostic(&RULE.code, grant.span, message);
+    let help = "merge similar pools, or use fewer different MIG profiles";
+    Some(builder.help(help).emit())
+}
+
+/// The limit of Kueue that the groups of a queue exceed.
+fn excess(groups: &[ResourceGroup]) -> Option<String> {
+    // CPU and memory form a separate group.
+    if groups.len() + 1 > MAX_GROUPS {
+        Some(format!("more than {} resource groups", MAX_GROUPS - 1))
+    } else if groups.iter().any(|group| group.pools.len() > MAX_FLAVORS) {
+        Some(format!(
+            "quotas of more than {MAX_FLAVORS} pools in one resource group"
+        ))
+    } else if groups
+        .iter()
+        .any(|group| group.resources.len() > MAX_RESOURCES)
+    {
+        Some(format!(
+            "quotas of more than {MAX_RESOURCES} resources in one resource group"
+        ))
+    } else {
+        None
     }
-    None
 }

@@ -64,7 +64,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
                     .emit();
                 continue;
             }
-            let reachable = cluster.max_reachable(team, grant);
+            let reachable = if cluster.has_queues() {
+                total.max_reachable(team, grant)
+            } else {
+                grant.limit.value.into()
+            };
             if reachable < limit.into() {
                 let message = format!(
                     "team `{}` cannot reach its limit of {limit} `{}` in pool `{}`",

@@ -1,5 +1,6 @@
 //! Quota totals: the capacity of the pools and the sum of the teams' quotas.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
 use super::{Cluster, Grant, Team, Unit};
@@ -46,6 +47,14 @@ impl QuotaTotal<'_> {
         lent + self.max_total().saturating_sub(self.guaranteed())
     }
 
+    /// The maximum number of a grant that its team can use with queues: the guaranteed number plus what the team can
+    /// borrow within its limit.
+    pub fn max_reachable(&self, team: &Team, grant: &Grant) -> u64 {
+        let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
+        let above = u64::from(limit.saturating_sub(guaranteed));
+        u64::from(guaranteed) + above.min(self.borrowable(team))
+    }
+
     /// The number in the pool at the maximum number of nodes.
     pub fn max_total(&self) -> u64 {
         *self.total.end()
@@ -56,40 +65,40 @@ impl Cluster {
     /// The maximum number of a grant that its team can use: the limit; with queues, the guaranteed number plus what the
     /// team can borrow within its limit.
     pub fn max_reachable(&self, team: &Team, grant: &Grant) -> u64 {
-        let (guaranteed, limit) = (grant.guaranteed.value, grant.limit.value);
         if !self.has_queues() {
-            return limit.into();
+            return grant.limit.value.into();
         }
-        let mut totals = self.quota_totals().into_iter();
-        let total = totals.find(|it| it.pool == grant.pool && it.resource == grant.resource);
-        let borrowable = total.map_or(u64::MAX, |it| it.borrowable(team));
-        u64::from(guaranteed) + u64::from(limit.saturating_sub(guaranteed)).min(borrowable)
+        let is_same = |it: &Grant| it.pool == grant.pool && it.resource == grant.resource;
+        match self.collect_totals(is_same).first() {
+            Some(total) => total.max_reachable(team, grant),
+            None => grant.limit.value.max(grant.guaranteed.value).into(),
+        }
     }
 
     /// The quota totals, by pool and resource. Unresolved quotas are not included.
     pub fn quota_totals(&self) -> Vec<QuotaTotal<'_>> {
-        let mut totals: Vec<QuotaTotal<'_>> = Vec::new();
+        self.collect_totals(|_| true)
+    }
+
+    fn collect_totals(&self, is_included: impl Fn(&Grant) -> bool) -> Vec<QuotaTotal<'_>> {
+        let mut totals: BTreeMap<(usize, &str), QuotaTotal<'_>> = BTreeMap::new();
         for team in &self.teams {
-            for grant in team.grants() {
+            for grant in team.grants().filter(|grant| is_included(grant)) {
                 let Some(nodes) = self.pools[grant.pool].nodes.get() else {
                     continue;
                 };
-                let is_same = |it: &&mut QuotaTotal<'_>| {
-                    it.pool == grant.pool && it.resource == grant.resource
-                };
-                match totals.iter_mut().find(is_same) {
-                    Some(total) => total.grants.push((team, grant)),
-                    None => totals.push(QuotaTotal {
+                let total = totals
+                    .entry((grant.pool, grant.resource.as_str()))
+                    .or_insert_with(|| QuotaTotal {
                         pool: grant.pool,
                         resource: &grant.resource,
                         unit: grant.unit,
                         total: grant.total(nodes),
-                        grants: vec![(team, grant)],
-                    }),
-                }
+                        grants: Vec::new(),
+                    });
+                total.grants.push((team, grant));
             }
         }
-        totals.sort_by(|a, b| (a.pool, a.resource).cmp(&(b.pool, b.resource)));
-        totals
+        totals.into_values().collect()
     }
 }

@@ -1,6 +1,9 @@
 //! The quota has no room for the additional pod of a Deployment's rolling update.
 
+use std::collections::BTreeMap;
+
 use gpuc_kubernetes::rolling_update::{RollingUpdateDefaults, needs_extra_capacity};
+use gpuc_model::Cluster;
 use gpuc_model::scheduling::RunningWorkload;
 use gpuc_model::scheduling::contention::ExceededByTeam;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -67,27 +70,32 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     for sum in ExceededByTeam::by_services(ctx.cluster, workloads) {
         over.extend_from_slice(sum.workload_indexes());
     }
-    for (index, workload) in workloads.iter().enumerate() {
-        if !services.includes_manifests(&[index]) || over.contains(&index) {
-            continue;
-        }
-        let mut pods = ctx.pods.iter();
-        let Some(pod) = pods
-            .find(|pod| is_workload_of_pod(pod, workload))
-            .filter(|it| needs_surge_capacity(it))
-        else {
+    let mut pods_by_title: BTreeMap<_, &Pod<'_>> = BTreeMap::new();
+    for pod in ctx
+        .pods
+        .iter()
+        .filter(|pod| pod.object.kind == "Deployment")
+    {
+        let key = (pod.title(), pod.object.namespace.as_deref());
+        pods_by_title.entry(key).or_insert(pod);
+    }
+    let pod_of = |workload: &RunningWorkload<'_>| {
+        let pod = pods_by_title.get(&(workload.title.clone(), workload.namespace))?;
+        needs_surge_capacity(pod).then_some(*pod)
+    };
+    let candidates = workloads.iter().enumerate().filter(|(index, workload)| {
+        let is_checked = services.includes_manifests(&[*index]) && !over.contains(index);
+        is_checked && pod_of(workload).is_some()
+    });
+    let candidates: Vec<_> = candidates.map(|(index, _)| index).collect();
+    let mut stuck = Vec::new();
+    find_stuck(ctx.cluster, workloads, &candidates, &mut stuck);
+    for index in stuck {
+        let workload = &workloads[index];
+        let Some(pod) = pod_of(workload) else {
             continue;
         };
-        let mut rolling = workloads.clone();
-        for group in &mut rolling[index].groups {
-            group.pods = group.pods.saturating_add(1);
-        }
-        let mut sums = ExceededByTeam::by_services(ctx.cluster, &rolling);
-        sums.extend(ExceededByTeam::by_workload(ctx.cluster, &rolling, index));
-        let is_over = sums
-            .iter()
-            .any(|sum| sum.workload_indexes().contains(&index));
-        if !is_over || !ExceededByTeam::by_workload(ctx.cluster, workloads, index).is_empty() {
+        if !ExceededByTeam::by_workload(ctx.cluster, workloads, index).is_empty() {
             continue;
         }
         let Some(team) = workload.team.and_then(|name| ctx.cluster.team(name)) else {
@@ -116,11 +124,45 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     }
 }
 
-/// Whether a workload is the one of a pod's Deployment.
-fn is_workload_of_pod(pod: &Pod<'_>, workload: &RunningWorkload<'_>) -> bool {
-    let is_same =
-        pod.title() == workload.title && pod.object.namespace.as_deref() == workload.namespace;
-    is_same && pod.object.kind == "Deployment"
+/// The maximum number of findings: the same quota is the reason of most.
+const MAX_FINDINGS: usize = 50;
+
+/// Finds the services of which one more pod exceeds a quota. One more pod of each of them at the same time is tried
+/// first: if that fits, each alone does.
+fn find_stuck(
+    cluster: &Cluster,
+    workloads: &[RunningWorkload<'_>],
+    candidates: &[usize],
+    found: &mut Vec<usize>,
+) {
+    if candidates.is_empty() || found.len() >= MAX_FINDINGS {
+        return;
+    }
+    let mut rolling = workloads.to_vec();
+    for index in candidates {
+        for group in &mut rolling[*index].groups {
+            group.pods = group.pods.saturating_add(1);
+        }
+    }
+    let mut sums = ExceededByTeam::by_services(cluster, &rolling);
+    for index in candidates {
+        sums.extend(ExceededByTeam::by_workload(cluster, &rolling, *index));
+    }
+    let is_over = |index: &usize| {
+        sums.iter()
+            .any(|sum| sum.workload_indexes().contains(index))
+    };
+    if !candidates.iter().any(is_over) {
+        return;
+    }
+    match candidates {
+        [only] => found.push(*only),
+        several => {
+            let (first, second) = several.split_at(several.len() / 2);
+            find_stuck(cluster, workloads, first, found);
+            find_stuck(cluster, workloads, second, found);
+        }
+    }
 }
 
 /// Whether a Deployment creates new pods before it deletes old ones.
