@@ -1,10 +1,16 @@
 //! What holds for every input. The fuzz targets look for one that breaks it; `tests/compiler/fuzzed.rs` replays those
 //! that were interesting.
 
+use std::sync::LazyLock;
+
 use gpuc_compile::compile;
 use gpuc_compile::compile::{Compilation, Options};
+use gpuc_compile::lock::LOCK_FILE;
+use gpuc_diff::diff::{self, Pair};
+use gpuc_diff::why::{self, Index, Query, QueryTarget};
+use gpuc_manifests::Manifests;
 use gpuc_model::resolve::Choices;
-use gpuc_syntax::diag::{Diagnostic, Levels, Report, render};
+use gpuc_syntax::diag::{Applicability, Diagnostic, Levels, Report, render};
 use gpuc_syntax::load;
 use gpuc_syntax::load::MemoryFiles;
 use gpuc_syntax::source::{Sources, Span};
@@ -12,6 +18,15 @@ use gpuc_syntax::yaml;
 
 /// The name that the bytes are read under.
 const FILE: &str = "gpu-cluster.yaml";
+
+/// The name that manifests are read under.
+const MANIFEST: &str = "apps.yaml";
+
+/// The cluster for manifests.
+const CLUSTER: &str = include_str!("../tests/compiler/manifests/clusters/lab.yaml");
+
+/// The separator of the two versions of a file, and of a file and a question about its tree.
+const SEPARATOR: &str = "\n#####\n";
 
 /// Bytes are read as YAML, or there is a finding that says why not; what was read is written and read again the same.
 pub(crate) fn parse(bytes: &[u8]) {
@@ -51,12 +66,7 @@ pub(crate) fn compile(bytes: &[u8]) {
         "nothing, and nothing said"
     );
     let choices = |_: &str| Choices::default();
-    let options = Options {
-        registry: &gpuc::REGISTRY,
-        levels: Levels::default(),
-        today: None,
-        choices: &choices,
-    };
+    let options = options(&choices);
     let compiled = loaded
         .into_iter()
         .map(|one| compile::compile(one, &options));
@@ -68,6 +78,168 @@ pub(crate) fn compile(bytes: &[u8]) {
         findings.extend(compilation.report.diagnostics().iter().cloned());
     }
     check_findings(&sources, &findings);
+}
+
+/// Manifests are checked, or skipped for a reason. Findings have places in the manifest or in the cluster's file.
+pub(crate) fn manifests(bytes: &[u8]) {
+    let Ok(text) = yaml::read_text(MANIFEST, bytes) else {
+        return;
+    };
+    let (cluster, sources) = &*LAB;
+    let (mut sources, mut report) = (sources.clone(), Report::default());
+    let mut manifests = Manifests::default();
+    manifests.read(MANIFEST, &text, &mut sources, &mut report);
+    let cluster = cluster.cluster.as_ref().expect("the cluster is valid");
+    gpuc_manifests::check(cluster, &manifests, &sources, &mut report);
+    check_findings(&sources, report.diagnostics());
+}
+
+/// Fixes leave a text valid YAML with as many documents and comments, and a second run changes nothing.
+pub(crate) fn fix(bytes: &[u8]) {
+    let Ok(text) = yaml::read_text(MANIFEST, bytes) else {
+        return;
+    };
+    for applicability in [Applicability::Safe, Applicability::Unsafe] {
+        let fixed = apply_fixes(&text, applicability);
+        let (before, after) = (read_documents(&text), read_documents(&fixed));
+        if fixed != text {
+            assert_eq!(
+                before.1, after.1,
+                "YAML errors, before\n{text}\nand after\n{fixed}"
+            );
+            assert_eq!(
+                before.0, after.0,
+                "documents, before\n{text}\nand after\n{fixed}"
+            );
+            let comments = |text: &str| text.matches(" # ").count();
+            assert!(
+                comments(&fixed) >= comments(&text),
+                "a comment is lost in\n{fixed}"
+            );
+        }
+        assert_eq!(apply_fixes(&fixed, applicability), fixed, "fixed again");
+    }
+}
+
+fn apply_fixes(text: &str, applicability: Applicability) -> String {
+    let (compilation, sources) = &*LAB;
+    let cluster = compilation.cluster.as_ref().expect("the cluster is valid");
+    let files = [(MANIFEST.to_owned(), text.to_owned(), true)];
+    let fixed = gpuc_manifests::fix_files(cluster, sources, &files, applicability, &|_| {});
+    fixed
+        .files
+        .get(MANIFEST)
+        .cloned()
+        .unwrap_or_else(|| text.to_owned())
+}
+
+/// The numbers of documents and of syntax errors.
+fn read_documents(text: &str) -> (usize, usize) {
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let source = sources.add(MANIFEST, text);
+    let documents = yaml::parse_allow_empty(&sources, source, &mut report);
+    let mut found = report.diagnostics().iter();
+    let errors = found
+        .by_ref()
+        .filter(|it| it.code.id == yaml::codes::YAML_SYNTAX.id);
+    (documents.len(), errors.count())
+}
+
+/// A version has no differences from itself. The differences between two versions can be printed, and turn the files of
+/// the first one into those of the second one.
+pub(crate) fn diff(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (before, after) = text.split_once(SEPARATOR).unwrap_or((&text, &text));
+    let Some((before, _)) = compile_one(before) else {
+        return;
+    };
+    let Some((after, sources)) = compile_one(after) else {
+        return;
+    };
+    let choices = |_: &str| Choices::default();
+    let options = options(&choices);
+    let differences = |before, after| {
+        let pair = Pair {
+            before: Some(before),
+            after: Some(after),
+            committed: None,
+            lock: None,
+        };
+        diff::diff(pair, &options, &sources)
+    };
+    let same = differences(&after, &after).expect("both are built");
+    assert!(same.is_empty(), "a version differs from itself");
+    let Some(found) = differences(&before, &after) else {
+        return;
+    };
+    for file in &found.files {
+        let contents = |compilation: &Compilation| {
+            let (tree, lock) = compilation.output.as_ref().expect("it is built");
+            let mut files = tree.files();
+            match files.find(|(path, _)| *path == file.path) {
+                Some((_, file)) => file.contents.clone(),
+                None if file.path == LOCK_FILE => lock.to_json(),
+                None => String::new(),
+            }
+        };
+        let made = diff::apply_hunks(&contents(&before), &file.hunks);
+        assert_eq!(made, Some(contents(&after)), "{}", file.path);
+    }
+}
+
+/// Every question about a tree has an answer or an error.
+pub(crate) fn why(bytes: &[u8]) {
+    let text = String::from_utf8_lossy(bytes);
+    let (file, question) = text.split_once(SEPARATOR).unwrap_or((CLUSTER, &text));
+    let Some((compilation, _)) = compile_one(file) else {
+        return;
+    };
+    let Some(index) = Index::new(&compilation) else {
+        return;
+    };
+    let indexes = [index];
+    let Ok(query) = Query::parse(question.trim(), &|_| false) else {
+        return;
+    };
+    if let Ok(resolved) = why::resolve(&query, &indexes, "out") {
+        let explanation = why::explain(&indexes[0], &resolved, &[]);
+        let (first, last) = explanation.lines;
+        let lines = resolved.document.line_count();
+        assert!(
+            first <= last && last <= lines.max(1),
+            "lines {first} to {last} of {lines}"
+        );
+        let has_parts = !explanation.parts.is_empty();
+        assert!(
+            has_parts || resolved.target != QueryTarget::File,
+            "a file without parts"
+        );
+    }
+}
+
+/// The compiled cluster for manifests.
+static LAB: LazyLock<(Compilation, Sources)> =
+    LazyLock::new(|| compile_one(CLUSTER).expect("the cluster is valid"));
+
+fn options(choices: &(dyn Fn(&str) -> Choices + Sync)) -> Options<'_> {
+    Options {
+        registry: &gpuc::REGISTRY,
+        levels: Levels::default(),
+        today: None,
+        choices,
+    }
+}
+
+/// A file with one document that builds.
+fn compile_one(text: &str) -> Option<(Compilation, Sources)> {
+    let world = MemoryFiles::with_file(FILE, text);
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let loaded = load::load_all(&world, &[FILE], &mut sources, &mut report);
+    let choices = |_: &str| Choices::default();
+    let mut documents = loaded.into_iter();
+    let compilation = compile::compile(documents.next()?, &options(&choices));
+    let is_alone = documents.next().is_none() && !report.has_errors();
+    (is_alone && compilation.output.is_some()).then_some((compilation, sources))
 }
 
 fn check_compilation(compilation: &Compilation) {

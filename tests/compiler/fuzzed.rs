@@ -71,3 +71,50 @@ fn replay_examples(n: u64) {
         }
     });
 }
+
+/// Replays the manifests of the tests, and those of the fuzzers.
+#[test]
+fn sampled_manifests_uphold_invariants() {
+    for folder in [
+        "tests/compiler/manifests/mistakes",
+        "tests/compiler/manifests/good",
+    ] {
+        replay(folder, promises::manifests, 1);
+        replay(folder, promises::fix, 4);
+    }
+}
+
+#[test]
+#[ignore = "exhaustive: minutes; .ci/run runs it"]
+fn needs_minutes_fixes_uphold_invariants() {
+    for folder in [
+        "tests/compiler/manifests/mistakes",
+        "tests/compiler/manifests/good",
+    ] {
+        replay(folder, promises::fix, 1);
+    }
+}
+
+/// Replays the clusters that use all settings: each pair of them, and questions about each of them.
+#[test]
+fn sampled_versions_and_questions_uphold_invariants() {
+    let files = crate::support::files_below(&repository().join("tests/compiler/rich"));
+    let texts: Vec<_> = files.into_iter().collect();
+    texts.par_iter().for_each(|(name, text)| {
+        let (_, other) = sample::choose(&texts, name);
+        for after in [text, other] {
+            promises::diff(format!("{text}\n#####\n{after}").as_bytes());
+        }
+        for question in [
+            "",
+            "README.md",
+            "apply.sh",
+            "apply.sh:3",
+            "Namespace/gpuc-system#metadata.name",
+            "#",
+            "a:b",
+        ] {
+            promises::why(format!("{text}\n#####\n{question}").as_bytes());
+        }
+    });
+}
