@@ -444,7 +444,7 @@ fn skipped_notes(passed_over: &[SkippedDocument], patched: BTreeSet<&str>) -> Ve
     );
     note(
         paths_with(|reason| matches!(reason, SkipReason::Patch(_))),
-        "not checked, because it is a patch; pipe the output of `kubectl kustomize` to `--manifests -`",
+        "patches are not checked; pipe the output of `kubectl kustomize` to `--manifests -`",
     );
     note(
         patched.into_iter().collect(),

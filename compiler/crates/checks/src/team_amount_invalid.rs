@@ -12,8 +12,9 @@ pub(super) static RULE: Rule = Rule {
         name: "team-amount-invalid",
         severity: Severity::Error,
         summary: "a quantity of a team's quota or limits is invalid",
-        checks: "Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, and whether the
-container defaults are in order: `defaultRequest` at most `default`, and `default` at most `max`.",
+        checks: "Whether `cpu`, `memory` and `storage` in quotas and limits are valid quantities, of memory and storage at least
+1 MiB, and whether the container defaults are in order: `defaultRequest` at most `default`, and `default` at most
+`max`.",
         reason: "The API server rejects the ResourceQuota or the LimitRange, or every pod that does not set its own
 values.",
         remedy: "Write a quantity such as `4`, `0.5` or `500m` for CPU, or `16Gi` or `512Mi` for memory and storage.
@@ -37,6 +38,9 @@ teams:
     },
     run,
 };
+
+/// The least useful amount of memory or storage, in thousandths of a byte: about 1 MiB.
+const MIN_BYTES: u64 = 1000 * 1000 * 1000;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for team in &cluster.teams {
@@ -117,6 +121,19 @@ fn check_quantity(unit: &str, quantity: Option<&Quantity>, report: &mut Report) 
     let is_invalid = |it: &&Quantity| {
         it.thousandths().is_none_or(|count| count == 0) || has_wrong_unit(&it.text, is_cpu)
     };
+    let is_tiny = |it: &&Quantity| {
+        let count = it.thousandths().unwrap_or_default();
+        !is_cpu && it.span.is_written() && count > 0 && count < MIN_BYTES
+    };
+    if let Some(tiny) = quantity.filter(|it| !is_invalid(it)).filter(is_tiny) {
+        let number = tiny.text.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let message = format!("the {unit} of `{}` is less than 1 MiB", tiny.text);
+        report
+            .diagnostic(&RULE.code, tiny.span, message)
+            .help(format!("the unit is bytes; did you mean `{number}Gi`?"))
+            .emit();
+        return false;
+    }
     let Some(quantity) = quantity.filter(is_invalid) else {
         return true;
     };
@@ -205,6 +222,10 @@ mod tests {
                 "invalid quantity `4x` for CPU cores",
                 "invalid quantity `-4` for memory",
             ],
+        );
+        check(
+            "teams: [{name: a, quota: {memory: 64, storage: 1M}}]",
+            &["the memory of `64` is less than 1 MiB"],
         );
         check(
             "teams: [{name: a, quota: {cpu: 0, memory: 0, storage: 0}}, {name: b, quota: {memory: 100Mi}}]",
