@@ -63,7 +63,16 @@ pub(super) fn unschedulable_pods<'s>(
                 .resources
                 .iter()
                 .any(|it| is_gpu_name(&it.resource.value));
-        if requests_only_unknown_devices && !selects_pool_nodes(&demand) {
+        // So may nodes with devices of another vendor be outside of the file.
+        let is_unknown =
+            |reason: &Reason| matches!(reason.cause, MisfitCause::ResourceUnknown { .. });
+        let requests_other_devices = !pod.requests_gpus()
+            && evaluations
+                .iter()
+                .flat_map(|it| &it.reasons)
+                .any(is_unknown);
+        if (requests_only_unknown_devices || requests_other_devices) && !selects_pool_nodes(&demand)
+        {
             continue;
         }
         if !pod.requests_gpus() && !selects_pool_nodes(&demand) {

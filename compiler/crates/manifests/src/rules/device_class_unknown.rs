@@ -118,7 +118,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
                 |it: &&&str| DRIVER_CLASSES.contains(it) || DOMAIN_CLASSES.contains(it);
             let pools = known.iter().filter(|it| !is_driver_class(it));
             let pools: Vec<_> = pools.copied().collect();
+            let is_of_driver = FORMER_CLASSES.contains(&class) || DOMAIN_CLASSES.contains(&class);
             let builder = match (closest, pools.as_slice()) {
+                (None, _) if is_of_driver => builder.help(
+                    "remove the claim, or name the finding in `allow` if you install the driver of this class yourself",
+                ),
                 (Some(closest), _) => builder.help(format!("write `{closest}`")),
                 (None, []) => builder
                     .help("request an extended resource instead of a claim; no pool has `allocation: dra`"),

@@ -81,7 +81,9 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
             let is_known = is_template || pod.object.api_version == "v1";
             // Any other value is reported by `api_server`.
             let is_mapping = matches!(container.node.value, Value::Mapping(_));
-            if !is_known || !is_mapping || container.node.get("image").is_some() {
+            // Spark sets the image of its pod templates.
+            let is_of_spark = container.name().starts_with("spark-kubernetes-");
+            if !is_known || !is_mapping || is_of_spark || container.node.get("image").is_some() {
                 continue;
             }
             let message = format!(

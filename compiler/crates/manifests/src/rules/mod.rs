@@ -99,6 +99,7 @@ mod trainjob_toleration_missing;
 mod unchecked_gpu_request;
 mod unreadable;
 mod update_stuck;
+mod variable_not_expanded;
 mod visible_devices;
 mod volume_unbound;
 
@@ -237,6 +238,7 @@ pub static RULES: &[&Rule] = &[
     &threshold_out_of_range::RULE,
     &node_rank_fixed::RULE,
     &compute_domain_disabled::RULE,
+    &variable_not_expanded::RULE,
 ];
 
 #[cfg(test)]

@@ -88,6 +88,10 @@ pub(super) fn unknown_queues<'s>(ctx: &CheckContext<'s>) -> Vec<UnknownQueue<'s>
     let found = objects.filter_map(|object| {
         let namespace = object.namespace.as_deref()?;
         let queue = queue_label(object)?;
+        // Kueue ignores the label of a Service, for example.
+        if object.group().is_empty() && object.kind != "Pod" {
+            return None;
+        }
         let name = queue.text().unwrap_or_default();
         let is_open = [name, namespace]
             .iter()

@@ -62,6 +62,10 @@ const TOLERATION_HELP: &[(&str, &str)] = &[
         "add `tolerations` to `predictor`, next to `model`",
     ),
     (
+        "LLMInferenceService",
+        "add `tolerations` to `template`, next to `containers`",
+    ),
+    (
         "SparkApplication",
         "add `tolerations` to `driver` or `executor`",
     ),
