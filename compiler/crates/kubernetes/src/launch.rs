@@ -18,6 +18,9 @@ const PROCESSES: &[&str] = &["--nproc-per-node", "--nproc_per_node"];
 const NODES: &[&str] = &["--nnodes"];
 const RANK: &[&str] = &["--node-rank", "--node_rank"];
 
+/// Options with which nodes get their ranks from a rendezvous.
+const RENDEZVOUS: &[&str] = &["--rdzv", "--standalone"];
+
 /// The options for the number of GPUs on which vLLM splits a model, and those with which it runs on several nodes.
 ///
 /// Source: <https://docs.vllm.ai/en/stable/serving/parallelism_scaling/> (read 2026-11-28, from memory).
@@ -40,21 +43,34 @@ const PREFIXES: &[&str] = &["env", "exec", "nohup", "time"];
 /// The number of processes that the words of a `command` with its `args` start, each of which needs a GPU. A word can
 /// be a script.
 pub fn process_count(words: &[&str], image: &str) -> Option<ProcessCount> {
-    let in_command =
-        |words: &[&str]| torch_processes(words).or_else(|| vllm_processes(words, image));
-    find_in_words(words, in_command)
+    // Ray starts vLLM on several nodes.
+    let uses_ray = words.iter().any(|word| word.contains("ray start"));
+    let in_vllm = |words: &[&str]| vllm_processes(words, image).filter(|_| !uses_ray);
+    find_in_words(words, |words| {
+        torch_processes(words).or_else(|| in_vllm(words))
+    })
 }
 
 /// The index of the word that sets the rank of a node to a number, if the command line is for several nodes.
 pub fn fixed_node_rank(words: &[&str]) -> Option<usize> {
     let in_command = |words: &[&str]| {
         let first = launcher(words)?;
+        // With a rendezvous, the launcher ignores the option.
+        if words
+            .iter()
+            .any(|word| RENDEZVOUS.iter().any(|option| word.starts_with(option)))
+        {
+            return None;
+        }
         let rank = find_option(&words[first..], RANK)?;
         let nodes = find_option(&words[first..], NODES).map(|it| it.count);
-        (nodes != Some(1)).then_some(ProcessCount {
-            word: first + rank.word,
-            ..rank
-        })
+        // Without the number of nodes, the launcher starts one.
+        nodes
+            .is_some_and(|nodes| nodes > 1)
+            .then_some(ProcessCount {
+                word: first + rank.word,
+                ..rank
+            })
     };
     find_in_words(words, in_command).map(|it| it.word)
 }
@@ -220,7 +236,11 @@ mod tests {
                 &["torchrun", "--nnodes=2", "--node_rank=0", "a.py"][..],
                 Some(2),
             ),
-            (&["torchrun", "--node-rank", "1", "a.py"], Some(2)),
+            (&["torchrun", "--node-rank", "1", "a.py"], None),
+            (
+                &["torchrun", "--nnodes", "2", "--node-rank", "1", "a.py"],
+                Some(4),
+            ),
             (&["torchrun", "--nnodes=1", "--node_rank=0"], None),
             (&["torchrun", "--nnodes=2", "--node_rank=$RANK"], None),
             (&["train", "--node_rank=0"], None),

@@ -90,7 +90,9 @@ impl Kustomization {
         let has_any = |keys: &[&str]| keys.iter().any(|key| root.get(key).is_some());
         Self {
             sets_namespace: has_any(&["namespace"]),
-            sets_labels: has_any(&["commonLabels", "labels"]),
+            sets_labels: has_any(&["commonLabels"])
+                || list("labels")
+                    .any(|it| it.get("includeSelectors").and_then(Node::text) == Some("true")),
             folder,
             included,
             patch_files: files,

@@ -95,6 +95,12 @@ impl Manifests {
             self.skip(path, SkipReason::NoObjects);
             return;
         }
+        let has_object = roots.iter().any(|root| root.get("apiVersion").is_some());
+        if !has_object {
+            // A file without objects is not a manifest.
+            let warnings = file_report.diagnostics_mut();
+            warnings.retain(|found| found.severity == Severity::Error);
+        }
         report.append(file_report);
         let before = self.objects.len();
         let mut is_known = is_broken;

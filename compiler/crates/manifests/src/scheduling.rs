@@ -64,8 +64,12 @@ pub(super) fn unschedulable_pods<'s>(
                 .iter()
                 .any(|it| is_gpu_name(&it.resource.value));
         // So may nodes with devices of another vendor be outside of the file.
-        let is_unknown =
-            |reason: &Reason| matches!(reason.cause, MisfitCause::ResourceUnknown { .. });
+        let is_unknown = |reason: &Reason| {
+            matches!(
+                reason.cause,
+                MisfitCause::ResourceUnknown { .. } | MisfitCause::DeviceClassUnknown { .. }
+            )
+        };
         let requests_other_devices = !pod.requests_gpus()
             && evaluations
                 .iter()

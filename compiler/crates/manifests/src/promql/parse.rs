@@ -38,7 +38,10 @@ pub(super) fn parse(text: &str) -> Option<Result<Expr, SyntaxError>> {
     if is_other_language || operator_count(&code) > MAX_OPERATORS || has_odd_duration(&code) {
         return None;
     }
+    // The parser reads escapes in backticks, which Prometheus does not.
+    let has_raw_escape = text.contains('`') && text.contains('\\');
     match parse_promql(text) {
+        Err(_) if has_raw_escape => None,
         Ok(expression) => Some(Ok(expression)),
         Err(cause) => Some(Err(describe(&cause, &code)?)),
     }

@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         checks: "Whether ComputeDomains are enabled in NVIDIA's DRA driver, which gpuc installs for pools with `allocation: dra`.
 gpuc enables them if a pool has GPUs with NVLink between nodes.",
         reason: "Nothing creates the ResourceClaimTemplate of the ComputeDomain. The pods that use it stay Pending.",
-        remedy: "Remove the ComputeDomain, or set `charts.dra-driver-nvidia-gpu.values.resources.computeDomains.enabled: true` if
-the GPUs of the pools support it. If you install the driver yourself, write `allow: [manifest-compute-domain-disabled]`.",
+        remedy: "Remove the ComputeDomain. If you install its controller yourself, name the finding in the annotation
+`gpuc.dev/allow`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}

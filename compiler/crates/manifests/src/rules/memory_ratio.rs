@@ -1,7 +1,7 @@
 //! Used GPU memory is divided by free GPU memory.
 
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
-use promql_parser::parser::token::{T_DIV, T_GTE, T_GTR, T_LSS, T_LTE};
+use promql_parser::parser::token::{T_COUNT, T_DIV, T_GTE, T_GTR, T_LSS, T_LTE, T_MUL};
 use promql_parser::parser::{BinaryExpr, Expr};
 
 use crate::promql::{metric_name, selector, strip_parens, visit};
@@ -58,14 +58,14 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
         let Ok(parsed) = &expression.parsed else {
             continue;
         };
-        let (mut ratios, mut compared) = (0_usize, 0_usize);
+        // Other arithmetic can make a share of it: `r / (1 + r)`.
+        let mut is_wrong = largest_share(parsed).is_some();
         visit(parsed, &mut |it| {
             if let Expr::Binary(binary) = it {
-                ratios += usize::from(is_ratio(binary));
-                compared += usize::from(is_compared_as_ratio(binary));
+                is_wrong |= is_compared_as_share(binary);
             }
         });
-        if ratios <= compared {
+        if !is_wrong {
             continue;
         }
         let message = format!(
@@ -84,18 +84,35 @@ fn is_ratio(binary: &BinaryExpr) -> bool {
     binary.op.id() == T_DIV && reads(&binary.lhs, USED) && reads(&binary.rhs, FREE)
 }
 
-/// Whether a ratio is compared with more than any share. `used / free > 19` is correct for 95 %.
-fn is_compared_as_ratio(binary: &BinaryExpr) -> bool {
+/// The largest share if an expression is a ratio: 1, or 100 as a percentage.
+fn largest_share(expression: &Expr) -> Option<f64> {
+    let Expr::Binary(binary) = strip_parens(expression) else {
+        return None;
+    };
+    if is_ratio(binary) {
+        return Some(1.0);
+    }
+    let is_hundred = |it: &Expr| matches!(strip_parens(it), Expr::NumberLiteral(it) if (it.val - 100.0).abs() < 0.5);
+    let is_share = |it: &Expr| matches!(strip_parens(it), Expr::Binary(it) if is_ratio(it));
+    let (left, right) = (&binary.lhs, &binary.rhs);
+    let is_percentage = binary.op.id() == T_MUL
+        && (is_hundred(left) && is_share(right) || is_share(left) && is_hundred(right));
+    is_percentage.then_some(100.0)
+}
+
+/// Whether a ratio is compared with a share. `used / free > 19` is correct for 95 %.
+fn is_compared_as_share(binary: &BinaryExpr) -> bool {
     let is_comparison = [T_GTR, T_GTE, T_LSS, T_LTE].contains(&binary.op.id());
-    let is_ratio = |it: &Expr| matches!(strip_parens(it), Expr::Binary(inner) if is_ratio(inner));
-    let is_large = |it: &Expr| matches!(strip_parens(it), Expr::NumberLiteral(it) if it.val > 1.0);
-    is_comparison && is_ratio(&binary.lhs) && is_large(&binary.rhs)
+    let Expr::NumberLiteral(number) = strip_parens(&binary.rhs) else {
+        return false;
+    };
+    is_comparison && largest_share(&binary.lhs).is_some_and(|largest| number.val <= largest)
 }
 
 /// Whether an expression is a metric, or an aggregation of it.
 fn reads(expression: &Expr, metric: &str) -> bool {
     match strip_parens(expression) {
-        Expr::Aggregate(it) => reads(&it.expr, metric),
+        Expr::Aggregate(it) if it.op.id() != T_COUNT => reads(&it.expr, metric),
         Expr::Call(it) => it.args.args.last().is_some_and(|it| reads(it, metric)),
         other => selector(other).and_then(metric_name) == Some(metric),
     }

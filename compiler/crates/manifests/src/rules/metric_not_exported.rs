@@ -103,7 +103,13 @@ fn help(exported: &ExportedMetrics, name: &str) -> String {
         let names: Vec<_> = exported.names.iter().map(String::as_str).collect();
         // `DCGM_FI_DEV_GPU_TEMPERATURE`
         let mut begins = names.iter().copied().filter(|it| name.starts_with(it));
-        let closest = || closest_match(name, names.iter().copied());
+        let closest = || {
+            let closest = closest_match(name, names.iter().copied())?;
+            // Fields with other words are other metrics.
+            let words = |name: &str| name.matches('_').count();
+            (words(closest) == words(name) && closest.len().abs_diff(name.len()) <= 1)
+                .then_some(closest)
+        };
         return match begins.next().or_else(closest) {
             Some(meant) => format!("write `{meant}`"),
             None => format!("query one of {}", quoted_list(&names, MAX_NAMED)),

@@ -16,7 +16,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Warning,
         summary: "several identical pods start PyTorch with the same rank",
         checks: "Whether `--node-rank` of `torchrun` or `torch.distributed.launch` is a number in a pod of which the controller
-creates several.",
+creates several, and `--nnodes` is more than 1.",
         reason: "Each node needs its own rank. With the same rank in every pod, the processes wait for the missing ranks until the
 rendezvous times out.",
         remedy: "Use the index of the pod: `$(JOB_COMPLETION_INDEX)` in a Job with `completionMode: Indexed`. A TrainJob and a
@@ -46,7 +46,7 @@ spec:
       containers:
         - name: train
           image: registry.example.com/train:1.0.0
-          command: [torchrun, --nnodes=2, --node-rank=0, train.py]
+          command: [torchrun, --nnodes=2, --node-rank=0, --master-addr=train-0.train, train.py]
           resources: {limits: {nvidia.com/gpu: 1}}
 "#,
         correction: Correction::Replace("--node-rank=0", "--node-rank=$(JOB_COMPLETION_INDEX)"),

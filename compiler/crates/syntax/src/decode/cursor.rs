@@ -303,7 +303,13 @@ impl<'de> Cursor<'de, '_> {
                         required => format!("write its keys indented below, at least {required}"),
                     })
                 }
-                Value::Sequence(_) => builder.help("write its keys without `-`"),
+                Value::Sequence(items) => match names_and_values(items) {
+                    Some(mapping) => {
+                        let help = format!("write `{}`", abbreviate(&mapping));
+                        self.with_fix(builder.help(help), mapping)
+                    }
+                    None => builder.help("write its keys without `-`"),
+                },
                 Value::Scalar(_) | Value::Mapping(_) => match fields {
                     Some(_) if let Some(taint) = self.taint_as_mapping() => {
                         let help = format!("write `{taint}`");
@@ -375,6 +381,12 @@ impl<'de> Cursor<'de, '_> {
                         "write a list of mappings; the keys of each are {keys}"
                     ));
                 }
+                let path = self.path.to_string();
+                let key = path.rsplit('.').next();
+                if matches!(key, Some("command" | "args")) {
+                    let words = command_words(self.node.text().unwrap_or_default());
+                    return builder.help(format!("write each word as an item: `{words}`"));
+                }
                 match plain_text(self.node) {
                     Some(text)
                         if text
@@ -402,6 +414,43 @@ impl<'de> Cursor<'de, '_> {
         }
         None
     }
+}
+
+/// A command as a list of words. A command with the syntax of a shell is started by a shell.
+fn command_words(command: &str) -> String {
+    let quoted = |word: &str| serde_json::Value::from(word).to_string();
+    if command.contains(['|', '&', ';', '<', '>', '$', '`', '"', '\'', '*', '\n']) {
+        return format!("[sh, -c, {}]", quoted(&abbreviate(command)));
+    }
+    let is_plain = |word: &str| {
+        let mut bytes = word.bytes();
+        let is_path = |byte: u8| byte.is_ascii_alphabetic() || byte == b'/';
+        word.bytes().next().is_some_and(is_path)
+            && bytes.all(|byte| byte.is_ascii_alphanumeric() || b"-_./=".contains(&byte))
+    };
+    let words = command.split_whitespace();
+    let words: Vec<_> = words
+        .map(|word| {
+            if is_plain(word) {
+                word.to_owned()
+            } else {
+                quoted(word)
+            }
+        })
+        .collect();
+    format!("[{}]", abbreviate(&words.join(", ")))
+}
+
+/// The mapping for a list of items with a `name` and a `value`, as in Kubernetes.
+fn names_and_values(items: &[Node]) -> Option<String> {
+    let entry = |item: &Node| {
+        let (name, value) = (item.get("name")?.text()?, item.get("value")?.text()?);
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
+        let value = serde_json::Value::from(value);
+        (!name.is_empty() && name.chars().all(is_plain)).then(|| format!("{name}: {value}"))
+    };
+    let entries = items.iter().map(entry).collect::<Option<Vec<_>>>()?;
+    (!entries.is_empty()).then(|| format!("{{{}}}", entries.join(", ")))
 }
 
 /// The values of a number with a leading zero in YAML 1.2 and YAML 1.1, if they differ.

@@ -8,6 +8,7 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
             "count",
             "desiredCapacity",
             "desiredSize",
+            "desired_size",
             "initialNodeCount",
             "nodeCount",
             "numNodes",
@@ -41,6 +42,7 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
             "instance",
             "instanceType",
             "instanceTypes",
+            "instance_types",
             "instance_type",
             "machineType",
             "machine_type",
@@ -66,8 +68,10 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
         "nodePools",
         &[
             "bootDiskSizeGb",
+            "disk",
             "diskSize",
             "diskSizeGb",
+            "disk_size",
             "osDiskSizeGB",
             "rootVolumeSize",
             "volumeSize",
@@ -89,6 +93,50 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
             "spot",
         ],
         "write Spot machines as `capacity: {spot: {}}`",
+    ),
+    ("", &["name"], "write the name as `metadata: {name: …}`"),
+    ("", &["karpenter"], "write `autoscaler: karpenter`"),
+    (
+        "",
+        &["jupyterHub", "jupyterhub"],
+        "write it as `notebooks: {jupyterHub: {}}`",
+    ),
+    (
+        "",
+        &[
+            "managedNodeGroups",
+            "nodeGroups",
+            "node_groups",
+            "node_pools",
+            "pools",
+        ],
+        "write the pools as `nodePools`",
+    ),
+    (
+        "cloud",
+        &["aks", "eks", "gke", "provider"],
+        "write the cloud as a key: `aws`, `gcp`, `azure` or `onPrem`",
+    ),
+    (
+        "nodePools",
+        &["availabilityZones", "availability_zones", "zone"],
+        "write the zones as `zones`",
+    ),
+    (
+        "nodePools.nodes",
+        &["maxSize", "minSize", "max_size", "min_size"],
+        "write the limits as `min` and `max`",
+    ),
+    ("stack", &["dra"], "write `allocation: dra`"),
+    (
+        "*.job",
+        &["gpu", "gpuCount", "nvidia.com/gpu", "resources"],
+        "write the GPUs of each pod as `gpus`, and `cpu` and `memory`",
+    ),
+    (
+        "*.deployment",
+        &["gpu", "gpuCount", "nvidia.com/gpu", "resources"],
+        "write the GPUs of each pod as `gpus`, and `cpu` and `memory`",
     ),
     (
         "nodePools.gpu",
@@ -176,13 +224,16 @@ mod tests {
                 Some(end) => path.ends_with(end),
                 None => path == location,
             };
-            let locations: Vec<_> = paths.iter().filter(is_location).collect();
+            let root = String::new();
+            let locations = paths.iter().chain([&root]).filter(is_location);
+            let locations: Vec<_> = locations.collect();
             assert!(!locations.is_empty(), "{location}");
             for (location, key) in locations
                 .iter()
                 .flat_map(|it| keys.iter().map(move |key| (it, key)))
             {
                 let path = format!("{location}.{key}");
+                let path = path.trim_start_matches('.').to_owned();
                 assert!(!paths.contains(&path), "{path}");
                 assert_eq!(
                     find_help(location, key),

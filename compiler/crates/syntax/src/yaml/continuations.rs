@@ -14,7 +14,7 @@ use crate::source::Span;
 const MAX_PARSED: usize = 16 * 1024 * 1024;
 
 /// The maximum number of findings.
-const MAX_FINDINGS: usize = 10;
+const MAX_FINDINGS: usize = 50;
 
 /// A text with indented continuation lines.
 pub(super) struct IndentedText {
@@ -33,6 +33,8 @@ struct Insertion {
     spaces: usize,
     /// The number of spaces inserted before.
     before: usize,
+    /// Whether it is in the first line of a group of lines.
+    is_first: bool,
 }
 
 impl Insertions {
@@ -50,22 +52,23 @@ impl Insertions {
         span_at(source, self.original(start), self.original(end))
     }
 
-    /// Reports the lines.
+    /// Reports each group of lines.
     pub(super) fn report(&self, source: u32, report: &mut Report) {
-        for insertion in self.0.iter().take(MAX_FINDINGS) {
-            let at = insertion.start - insertion.before;
-            let span = span_at(source, at, at);
-            let spaces = insertion.spaces;
+        let groups = self.0.chunk_by(|_, next| !next.is_first);
+        for group in groups.take(MAX_FINDINGS) {
+            let edit = |insertion: &Insertion| {
+                let at = insertion.start - insertion.before;
+                Edit {
+                    span: span_at(source, at, at),
+                    text: " ".repeat(insertion.spaces),
+                }
+            };
+            let edits: Vec<_> = group.iter().map(edit).collect();
             let message = "a continuation line of a quoted text is not indented";
             report
-                .diagnostic(&codes::TEXT_NOT_INDENTED, span, message)
-                .help(format!(
-                    "indent it by at least {spaces} more: some YAML parsers reject it"
-                ))
-                .fix(vec![Edit {
-                    span,
-                    text: " ".repeat(spaces),
-                }])
+                .diagnostic(&codes::TEXT_NOT_INDENTED, edits[0].span, message)
+                .help("indent the lines of the text more than its key: some YAML parsers reject it")
+                .fix(edits)
                 .emit();
         }
     }
@@ -98,16 +101,19 @@ impl<'t> Lines<'t> {
     fn join(&self) -> (String, Insertions) {
         let (mut text, mut insertions) = (String::new(), Vec::new());
         let mut before = 0;
+        let mut is_first = true;
         for (line, spaces) in &self.0 {
             if *spaces > 0 {
                 insertions.push(Insertion {
                     start: text.len(),
                     spaces: *spaces,
                     before,
+                    is_first,
                 });
                 before += spaces;
                 text.extend(std::iter::repeat_n(' ', *spaces));
             }
+            is_first = *spaces == 0 && (is_first || !line.trim().is_empty());
             text.push_str(line);
         }
         (text, Insertions(insertions))
@@ -126,6 +132,10 @@ impl<'t> Lines<'t> {
         let depth = before.len() - before.trim_start_matches([' ', '-', '?']).len() + inserted;
         let spaces = (depth + 1).saturating_sub(own);
         for (line, inserted) in &mut self.0[first..] {
+            // A missing quote is more likely than such a text.
+            if is_structure(line) {
+                return false;
+            }
             if !line.trim().is_empty() {
                 *inserted += spaces;
             }
@@ -135,6 +145,19 @@ impl<'t> Lines<'t> {
         }
         spaces > 0
     }
+}
+
+/// Whether a line looks like a key, a list item or the start of a document, and not like the words of a text.
+fn is_structure(line: &str) -> bool {
+    let own = line.trim();
+    let is_key_part = |c: char| c.is_ascii_alphanumeric() || "-_./\"'".contains(c);
+    let key = own.trim_start_matches("- ").split_once(':');
+    let is_key = key.is_some_and(|(key, value)| {
+        !key.is_empty()
+            && key.chars().all(is_key_part)
+            && (value.is_empty() || value.starts_with(' '))
+    });
+    is_key || own == "-" || own.starts_with("- ") || own.starts_with("---") || own == "..."
 }
 
 /// The offset of the first continuation line that the parser rejects.
