@@ -1,5 +1,7 @@
 //! An object exceeds a ResourceQuota among the manifests.
 
+use std::collections::BTreeMap;
+
 use gpuc_model::scheduling::{QuotaResource, thousandths_of_node};
 use gpuc_syntax::diag::{Code, Correction, DiagnosticBuilder, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
@@ -112,7 +114,7 @@ struct HardLimit<'s> {
     max: u64,
 }
 
-/// The entries of the quotas that apply to an object.
+/// The entries of the quotas that apply to an object; of several with the same key, the smallest.
 fn limits<'s>(ctx: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
     let quotas = objects_in_namespace(ctx, "ResourceQuota", object)
         .into_iter()
@@ -122,7 +124,7 @@ fn limits<'s>(ctx: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
         let mut keys = ["scopes", "scopeSelector"].iter();
         keys.any(|key| spec.get(key).is_some())
     };
-    specs
+    let entries = specs
         .filter(|(_, spec)| !has_scopes(spec))
         .flat_map(|(quota, spec)| {
             let hard = spec.get("hard").map_or(&[][..], Node::entries).iter();
@@ -130,14 +132,24 @@ fn limits<'s>(ctx: &CheckContext<'s>, object: &Object) -> Vec<HardLimit<'s>> {
                 let max = thousandths_of_node(&entry.value)?;
                 Some(HardLimit { quota, entry, max })
             })
-        })
-        .collect()
+        });
+    let mut smallest: BTreeMap<&str, HardLimit<'_>> = BTreeMap::new();
+    for limit in entries {
+        let other = smallest.get(limit.entry.key.as_str());
+        if other.is_none_or(|other| limit.max < other.max) {
+            smallest.insert(&limit.entry.key, limit);
+        }
+    }
+    smallest.into_values().collect()
 }
 
 /// Checks the total of all pods of an object.
 pub(super) fn check(ctx: &CheckContext<'_>, excess: Excess, report: &mut Report) {
+    let mut limits_by_namespace = BTreeMap::new();
     for pod in ctx.pods.iter().filter(|it| !it.is_partial) {
-        let limits = limits(ctx, pod.object);
+        let limits = limits_by_namespace
+            .entry(pod.object.namespace.as_deref())
+            .or_insert_with(|| limits(ctx, pod.object));
         if limits.is_empty() || pod.spec.get("containers").is_none() {
             continue;
         }
@@ -146,8 +158,8 @@ pub(super) fn check(ctx: &CheckContext<'_>, excess: Excess, report: &mut Report)
             continue;
         };
         let usage = Usage { pod, filled };
-        for limit in limits {
-            check_limit(ctx, &usage, &limit, excess, report);
+        for limit in limits.iter() {
+            check_limit(ctx, &usage, limit, excess, report);
         }
     }
 }
@@ -230,20 +242,24 @@ fn label_default<'r>(
 }
 
 fn check_claims(ctx: &CheckContext<'_>, report: &mut Report) {
+    let mut limits_by_namespace = BTreeMap::new();
     for (object, bytes, span) in volumes::claim_objects(ctx) {
-        check_claim(ctx, object, bytes.saturating_mul(1000), span, report);
+        let limits = limits_by_namespace
+            .entry(object.namespace.as_deref())
+            .or_insert_with(|| limits(ctx, object));
+        check_claim(limits, object, bytes.saturating_mul(1000), span, report);
     }
 }
 
 fn check_claim(
-    ctx: &CheckContext<'_>,
+    limits: &[HardLimit<'_>],
     object: &Object,
     request: u64,
     span: Span,
     report: &mut Report,
 ) {
-    for HardLimit { quota, entry, max } in limits(ctx, object) {
-        if entry.key != "requests.storage" || request <= max {
+    for HardLimit { quota, entry, max } in limits {
+        if entry.key != "requests.storage" || request <= *max {
             continue;
         }
         let (title, quota) = (object.title(), quota.title());
@@ -251,7 +267,7 @@ fn check_claim(
             "{title} exceeds {quota}: {}",
             format_amount("storage", request)
         );
-        let label = format!("at most {}", format_amount("storage", max));
+        let label = format!("at most {}", format_amount("storage", *max));
         report
             .diagnostic(&RULE.code, span, message)
             .label(entry.value.span(), label)
