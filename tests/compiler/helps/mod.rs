@@ -27,6 +27,8 @@ const FOLLOW_UPS: &[(&str, &str)] = &[
     ("GPUC4032", "GPUC4004"),
     ("GPUC4033", "GPUC4004"),
     ("GPUC4035", "GPUC4004"),
+    // The value of a misspelled key can have another type.
+    ("GPUC0103", "GPUC0101"),
     // Pods that fit alone are counted together.
     ("GPUC4004", "GPUC4044"),
     // A quota may have the correct name as well.

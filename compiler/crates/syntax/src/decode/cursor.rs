@@ -395,6 +395,9 @@ impl<'de> Cursor<'de, '_> {
                     {
                         let is_text = matches!(self.core_value(), Some(CoreValue::Text(_)));
                         let has_texts = schema::has_text_items(&self.path.to_string());
+                        if !is_text && !has_texts {
+                            return builder.help("write a list");
+                        }
                         let item = if has_texts && !is_text {
                             format!("\"{text}\"")
                         } else {

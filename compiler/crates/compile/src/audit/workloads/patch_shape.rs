@@ -155,7 +155,7 @@ fn check_types(ours: &Node, theirs: &Node, path: &str, found: &mut BTreeSet<Prob
         }
         (Value::Mapping(_), _) => report(
             format!("`{path}` is {}, but must be a mapping", type_name(theirs)),
-            "write keys and values, such as `key: value`",
+            "write a mapping with keys and values",
         ),
         (Value::Sequence(own), Value::Sequence(items)) => {
             if items.is_empty() && path.ends_with(".containers") {
