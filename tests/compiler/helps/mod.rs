@@ -27,14 +27,10 @@ const FOLLOW_UPS: &[(&str, &str)] = &[
     ("GPUC4032", "GPUC4004"),
     ("GPUC4033", "GPUC4004"),
     ("GPUC4035", "GPUC4004"),
-    // The value of a misspelled key can have another type.
-    ("GPUC0103", "GPUC0101"),
     // Pods that fit alone are counted together.
     ("GPUC4004", "GPUC4044"),
     // A quota may have the correct name as well.
     ("GPUC4001", "GPUC0004"),
-    // A quota counts only names with `requests.`.
-    ("GPUC4001", "GPUC4017"),
     // A field with a valid type is compared with Pod Security.
     ("GPUC4035", "GPUC4050"),
     // Gibibytes instead of bytes can be more than a node has.
@@ -114,7 +110,7 @@ fn try_to_follow(
         };
         let new: Vec<_> = after.findings.iter().filter(is_new).collect();
         let is_resolved = count_same(&after) < count_same(before);
-        if is_resolved && new.is_empty() {
+        if is_resolved && (new.is_empty() || are_fixed(&changed, &after, &new)) {
             return Ok(());
         }
         let unresolved = if is_resolved { "" } else { "not resolved " };
@@ -125,6 +121,24 @@ fn try_to_follow(
         results += &format!("\n      {unresolved}{}", new.join(" | "));
     }
     Err(results)
+}
+
+/// Whether the fixes of the new findings resolve them: the value of a corrected key can have another type.
+fn are_fixed(files: &Files<'_>, outcome: &Outcome, new: &[&Diagnostic]) -> bool {
+    if files.manifest.is_some() {
+        return false;
+    }
+    new.iter().all(|found| {
+        let texts = follow(&outcome.sources, found, &Instruction::ApplyFix);
+        texts.into_iter().any(|(_, text)| {
+            let fixed = Files {
+                cluster: &text,
+                ..*files
+            };
+            let mut findings = fixed.check().findings.into_iter();
+            findings.all(|it| it.severity != Severity::Error)
+        })
+    })
 }
 
 /// The helps of a case.

@@ -133,10 +133,10 @@ fn mutate(root: &Node, path: &mut Vec<usize>, place: &str, node: &Node, found: &
         for key in FOREIGN_KEYS.iter().filter(|key| node.entry(key).is_none()) {
             add(&format!("extra {key}"), &|node| {
                 if let Value::Mapping(entries) = &mut node.value {
-                    let value = if *key == "version" {
-                        scalar("580", false)
-                    } else {
-                        scalar("2", true)
+                    let value = match *key {
+                        "version" => scalar("580", false),
+                        "namespace" => scalar("research", true),
+                        _ => scalar("2", true),
                     };
                     entries.push(entry(key, value));
                 }

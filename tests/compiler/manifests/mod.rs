@@ -5,6 +5,7 @@ mod allow_annotations;
 mod api_validation;
 mod ephemeral_storage;
 mod formatting;
+mod helps;
 mod hostile;
 mod idempotence;
 mod kustomize;

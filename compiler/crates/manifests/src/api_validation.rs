@@ -96,16 +96,15 @@ fn object_violations(ctx: &CheckContext<'_>, object: &Object) -> Vec<Violation> 
         SkipReason::Patch(title) => *title == object.title(),
         SkipReason::Template | SkipReason::NoObjects => false,
     });
+    // kustomize sets the namespaces of the subjects of a binding as well.
+    let is_patched_elsewhere =
+        is_patched_elsewhere || ctx.is_namespace_set && kind.ends_with("RoleBinding");
     let extent = if is_complete_object(kind, &object.root) && !is_patched_elsewhere {
         Completeness::Complete
     } else {
         Completeness::Partial
     };
     let mut found = api_server::validate_object(version, kind, &object.root, extent);
-    if ctx.is_namespace_set {
-        // kustomize sets the namespaces of the subjects of a binding as well.
-        found.retain(|it| !it.message.ends_with("has no `namespace`"));
-    }
     found.extend(service_name_violation(ctx, object));
     found
 }
