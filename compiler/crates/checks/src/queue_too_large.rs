@@ -101,22 +101,24 @@ fn check_team(team: &Team, report: &mut Report) -> Option<Reported> {
 
 /// Reports the first grant by which a queue exceeds a limit.
 fn check_grants(grants: &[&Grant], owner: &str, report: &mut Report) -> Option<Reported> {
-    let excess_of_first = |count: usize| {
-        let first = grants[..count].iter();
-        excess(&resource_groups(
-            first.map(|it| (it.pool, it.resource.as_str())),
-        ))
-    };
-    excess_of_first(grants.len())?;
-    // Further grants only enlarge groups, until two of them merge.
-    let counts: Vec<_> = (1..=grants.len()).collect();
-    let within = counts.partition_point(|count| excess_of_first(*count).is_none());
-    let grant = grants[within.min(grants.len() - 1)];
-    let excess = excess_of_first(within + 1).or_else(|| excess_of_first(grants.len()))?;
+    let advertised: Vec<_> = grants
+        .iter()
+        .map(|it| (it.pool, it.resource.as_str()))
+        .collect();
+    let (index, excess) = first_excess(&advertised)?;
     let message = format!("{owner} {excess}");
-    let builder = report.diagnostic(&RULE.code, grant.span, message);
+    let builder = report.diagnostic(&RULE.code, grants[index].span, message);
     let help = "merge similar pools, or use fewer different MIG profiles";
     Some(builder.help(help).emit())
+}
+
+/// The index of the first pool and resource by which a queue exceeds a limit, with the limit.
+fn first_excess(advertised: &[(usize, &str)]) -> Option<(usize, String)> {
+    let excess_of = |count: usize| excess(&resource_groups(advertised[..count].iter().copied()));
+    let of_all = excess_of(advertised.len())?;
+    let counts: Vec<_> = (0..advertised.len()).collect();
+    let index = counts.partition_point(|count| excess_of(*count).is_none()) - 1;
+    Some((index, excess_of(index + 1).unwrap_or(of_all)))
 }
 
 /// The limit of Kueue that the groups of a queue exceed.
@@ -137,5 +139,34 @@ fn excess(groups: &[ResourceGroup]) -> Option<String> {
         ))
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_excess_is_found() {
+        let names: Vec<_> = (0..3 * MAX_GROUPS)
+            .map(|index| format!("r{index}"))
+            .collect();
+        let advertised: Vec<_> = names
+            .iter()
+            .enumerate()
+            .map(|(index, it)| (index, it.as_str()))
+            .collect();
+        let (index, excess) = first_excess(&advertised).unwrap();
+        assert_eq!(index, MAX_GROUPS - 1);
+        assert_eq!(
+            excess,
+            format!("more than {} resource groups", MAX_GROUPS - 1)
+        );
+        assert_eq!(first_excess(&advertised[..MAX_GROUPS - 1]), None);
+        assert_eq!(
+            first_excess(&advertised[..MAX_GROUPS]).map(|it| it.0),
+            Some(MAX_GROUPS - 1)
+        );
+        assert_eq!(first_excess(&[]), None);
     }
 }
