@@ -27,11 +27,6 @@ impl<'s> Gang<'s> {
         }
         total
     }
-
-    /// Whether each role fits on some pool. Other rules report pods that do not.
-    pub(super) fn can_be_placed(&self) -> bool {
-        self.roles.iter().all(|role| !role.pools.is_empty())
-    }
 }
 
 /// The jobs whose pods run at once: jobs whose pods certainly wait for each other (`is_certain`), or the others, where

@@ -64,7 +64,7 @@ pub(super) fn check_gang<'s>(
     let single_pods: Vec<_> = gang.roles.iter().flat_map(split_into_single_pods).collect();
     // A single pod that does not fit is reported by other rules.
     let mut each = single_pods.iter().map(std::slice::from_ref);
-    if gang.can_be_placed() && each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
+    if each.all(|pod| find_over_capacity(ctx.cluster, pod).is_empty()) {
         for over_capacity in find_over_capacity(ctx.cluster, &gang.roles) {
             contention::over_capacity_diagnostic(&over_capacity, code, &gang.roles, report).emit();
         }
