@@ -40,6 +40,8 @@ struct FileState {
     last_round: Vec<(&'static str, String)>,
     /// Diagnostics whose edits do not help and are not tried again.
     rejected: BTreeSet<(&'static str, String)>,
+    /// The number of fixed diagnostics when rejected edits were last tried again.
+    fixed_before_retry: usize,
     /// Whether it may be changed.
     may_change: bool,
 }
@@ -82,7 +84,10 @@ pub fn fix_files(
             has_changed |= file.apply(findings_in(&findings, &sources, file));
         }
         if !has_changed {
-            break;
+            let retried = states.iter_mut().map(FileState::retry_rejected);
+            if retried.filter(|it| *it).count() == 0 {
+                break;
+            }
         }
     }
     let findings = states.iter().map(|file| file.fixed_count).sum();
@@ -151,6 +156,7 @@ impl FileState {
             max_per_round: usize::MAX,
             last_round: Vec::new(),
             rejected: BTreeSet::new(),
+            fixed_before_retry: 0,
             may_change: *may_change,
         }
     }
@@ -218,6 +224,18 @@ impl FileState {
         text.push_str(&self.text[done..]);
         self.text_before = std::mem::replace(&mut self.text, text);
         !applied.is_empty()
+    }
+
+    /// Permits the rejected edits again if others were applied since they were rejected: an edit may only help after
+    /// another one. Returns whether it did.
+    fn retry_rejected(&mut self) -> bool {
+        if self.rejected.is_empty() || self.fixed_count == self.fixed_before_retry {
+            return false;
+        }
+        self.rejected.clear();
+        self.fixed_before_retry = self.fixed_count;
+        self.max_per_round = 1;
+        true
     }
 
     /// The text with the byte order mark of the original.

@@ -3,6 +3,8 @@
 //! YAML requires the indentation (YAML 1.2.2, `s-flow-line-prefix`), but libyaml and go-yaml do not. The lines are
 //! indented before parsing: leading spaces of a continuation line are not part of the text.
 
+use std::collections::BTreeSet;
+
 use granit_parser::{ErrorKind, Parser};
 
 use super::codes;
@@ -91,18 +93,25 @@ pub(super) fn indent_continuations(text: &str) -> Option<IndentedText> {
 }
 
 /// The lines of a text, each with the spaces to insert before it.
-struct Lines<'t>(Vec<(&'t str, usize)>);
+struct Lines<'t> {
+    lines: Vec<(&'t str, usize)>,
+    /// The lines that the parser rejected, by index. A line that it rejects again is no continuation line.
+    rejected: BTreeSet<usize>,
+}
 
 impl<'t> Lines<'t> {
     fn from_text(text: &'t str) -> Self {
-        Self(text.split_inclusive('\n').map(|line| (line, 0)).collect())
+        Self {
+            lines: text.split_inclusive('\n').map(|line| (line, 0)).collect(),
+            rejected: BTreeSet::new(),
+        }
     }
 
     fn join(&self) -> (String, Insertions) {
         let (mut text, mut insertions) = (String::new(), Vec::new());
         let mut before = 0;
         let mut is_first = true;
-        for (line, spaces) in &self.0 {
+        for (line, spaces) in &self.lines {
             if *spaces > 0 {
                 insertions.push(Insertion {
                     start: text.len(),
@@ -124,14 +133,17 @@ impl<'t> Lines<'t> {
     fn indent(&mut self, joined: &str, at: usize) -> bool {
         let first = joined[..at].matches('\n').count();
         let own = at - joined[..at].rfind('\n').map_or(0, |newline| newline + 1);
+        if !self.rejected.insert(first) {
+            return false;
+        }
         // Blank lines are part of the text.
-        let mut above = self.0[..first].iter().rev();
+        let mut above = self.lines[..first].iter().rev();
         let Some((before, inserted)) = above.find(|(line, _)| !line.trim().is_empty()) else {
             return false;
         };
         let depth = before.len() - before.trim_start_matches([' ', '-', '?']).len() + inserted;
         let spaces = (depth + 1).saturating_sub(own);
-        for (line, inserted) in &mut self.0[first..] {
+        for (line, inserted) in &mut self.lines[first..] {
             // A missing quote is more likely than such a text.
             if is_structure(line) {
                 return false;
@@ -175,5 +187,23 @@ fn find_continuation(text: &str) -> Option<usize> {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A fuzzer found this text: more indentation never helps, and each attempt parses the text.
+    #[test]
+    fn a_line_is_indented_once() {
+        let text = "a:\n  - b: c\n'     d # e\n";
+        let mut lines = Lines::from_text(text);
+        let at = find_continuation(text).unwrap();
+        assert!(lines.indent(text, at));
+        let (joined, _) = lines.join();
+        let again = find_continuation(&joined).unwrap();
+        assert!(!lines.indent(&joined, again));
+        assert!(indent_continuations(text).is_none());
     }
 }
