@@ -9,4 +9,4 @@
 
 mod registry;
 
-pub use registry::{REGISTRY, codes};
+pub use registry::{REGISTRY, codes, doctor_codes};

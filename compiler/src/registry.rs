@@ -11,7 +11,13 @@ pub static REGISTRY: Registry = Registry {
     codes,
 };
 
-/// Every kind of finding, by id.
+/// Every kind of finding about a running cluster, by id.
+pub fn doctor_codes() -> Vec<&'static Code> {
+    let checks = gpuc_live::doctor::CHECKS.iter();
+    checks.map(|check| &check.code).collect()
+}
+
+/// Every kind of finding about files, by id.
 pub fn codes() -> Vec<&'static Code> {
     let mut codes: Vec<&'static Code> = [
         gpuc_syntax::yaml::codes::CODES,

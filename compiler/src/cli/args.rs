@@ -10,7 +10,7 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0   Success
   1   The committed tree is out of date or contains files that gpuc does not overwrite, or
-      the change has the impact of `diff --fail-on`
+      the change has the impact of `diff --fail-on`; `doctor` found faults
   2   The input, a manifest or the command line has errors
   3   An operation failed: a file cannot be read or written
   70  A bug in gpuc";
@@ -58,6 +58,8 @@ pub(crate) enum Command {
     Check(CheckArgs),
     /// Show the impact of a change on running clusters, most severe first.
     Diff(DiffArgs),
+    /// Find the causes of faults in a running cluster.
+    Doctor(DoctorArgs),
     /// Print the input with all defaults, and the source of each default.
     Expand(ExpandArgs),
     /// List all findings, explain a finding or an alert, or print the documentation of a key.
@@ -86,6 +88,7 @@ impl Command {
             Self::Diff(args) => return join_paths(&args.paths),
             Self::Graph(args) => return join_paths(&args.paths),
             Self::Why(args) => return args.what.clone(),
+            Self::Doctor(args) => return args.from.display().to_string(),
             _ => return "the command line".to_owned(),
         };
         join_paths(&input.paths)
@@ -218,6 +221,49 @@ pub(crate) struct CheckArgs {
     /// With `--fix`, also apply fixes that can change what an object does: review the difference afterwards.
     #[arg(long, requires = "fix", alias = "unsafe")]
     pub(crate) unsafe_fixes: bool,
+}
+
+/// `gpuc doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// The cluster's file, or a folder to search for it. Default: ./gpu-cluster.yaml if it exists; without it, gpuc
+    /// knows less about what the cluster must have.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// A folder with the state of the cluster: a snapshot, the output of `kubectl get -o json` or `-o yaml`, a
+    /// must-gather folder or a troubleshoot bundle.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: PathBuf,
+    /// The cluster, if the input contains several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// Fail with exit code 1 on findings of this severity.
+    #[arg(long, value_name = "SEVERITY", default_value = "error")]
+    pub(crate) fail_on: FailOn,
+    /// Fail with exit code 3 if a check could not run because objects are missing.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: DoctorFormat,
+}
+
+/// The severity of findings on which `gpuc doctor` fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors.
+    Error,
+    /// Errors and warnings.
+    Warning,
+}
+
+/// The output format of `gpuc doctor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// Human-readable.
+    Text,
+    /// JSON: `{"version":1,"causes":[…],"notChecked":[…]}`.
+    Json,
 }
 
 /// `gpuc diff`.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc_compile::lower::monitoring::{alert_names, alert_page};
-use gpuc_syntax::diag::{Code, phrases};
+use gpuc_syntax::diag::{Code, phrases, split_objects};
 use gpuc_syntax::schema::{self, KeyDocumentation};
 
 use super::args::ExplainArgs;
@@ -15,6 +15,7 @@ use super::{Exit, output};
 pub(crate) fn run(args: &ExplainArgs) -> Result<Exit> {
     let mut codes = gpuc::codes();
     codes.push(&TREE_STALE);
+    codes.extend(gpuc::doctor_codes());
     let Some(query) = args.what.as_deref().map(str::trim) else {
         output::print_data(&code_list(codes))?;
         return Ok(Exit::Success);
@@ -183,10 +184,31 @@ fn code_page(code: &Code) -> String {
     if code.bad.is_empty() {
         return head;
     }
+    if code.is_about_running_clusters() {
+        return format!("{head}\n### Example\n\n{}", objects_example(code));
+    }
     format!(
         "{head}\n### Example\n\nThis file causes it:\n\n```yaml\n{}```\n\nThis file does not:\n\n```yaml\n{}```\n",
         code.bad,
         code.good(),
+    )
+}
+
+/// The objects that cause a finding about a running cluster, and those that do not.
+fn objects_example(code: &Code) -> String {
+    let good = code.good();
+    let part = |example: &str| {
+        let (configuration, objects) = split_objects(example).unwrap_or(("", example));
+        let file = match configuration {
+            "" => String::new(),
+            text => format!("# gpu-cluster.yaml\n{text}---\n"),
+        };
+        format!("```yaml\n{file}{objects}```\n")
+    };
+    format!(
+        "These objects cause it:\n\n{}\nThese objects do not:\n\n{}",
+        part(code.bad),
+        part(&good)
     )
 }
 

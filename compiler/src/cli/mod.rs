@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod completions;
 mod diff;
+mod doctor;
 mod drift;
 mod expand;
 mod explain;
@@ -23,6 +24,7 @@ mod orphans;
 mod output;
 mod revision_error;
 mod schema;
+mod snapshot_files;
 mod summary;
 mod why;
 pub(crate) mod write;
@@ -119,6 +121,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Check(args) => check::run(cli, args),
         Command::Completions(args) => completions::completions(args),
         Command::Diff(args) => diff::run(cli, args),
+        Command::Doctor(args) => doctor::run(cli, args),
         Command::Expand(args) => expand::run(cli, args),
         Command::Explain(args) => explain::run(args),
         Command::Graph(args) => graph::run(cli, args),

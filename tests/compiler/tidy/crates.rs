@@ -21,6 +21,7 @@ const CRATES: &[(&str, &[&str])] = &[
         &["schema", "syntax", "kubernetes", "model", "manifests"],
     ),
     ("diff", &["schema", "syntax", "model", "compile"]),
+    ("live", &["schema", "syntax", "model"]),
 ];
 
 /// The crates of this workspace in `[dependencies]`.

@@ -49,6 +49,6 @@ pub use workload::{PodGroup, QuotaResource, RunningWorkload, claimed_storage, is
 pub use bin_packing::{Oversubscription, find_oversubscriptions};
 pub use feasibility::Feasibility;
 pub use pool_feasibility::{PoolFeasibility, check_pool, check_pools};
-pub use taints::tolerates;
+pub use taints::{matches_taint, tolerates};
 pub use usage::{ExceededQuota, Limit, exceeded_quotas, resource_limits};
 pub use workloads::{fitting_pools, misfit_reason};

@@ -9,11 +9,16 @@ use gpuc_schema::config::TaintEffect;
 use super::demand::PodToleration;
 use crate::PoolTaint;
 
-/// Whether a toleration matches a taint.
+/// Whether a toleration matches a taint of a pool.
 pub fn tolerates(toleration: &PodToleration, taint: &PoolTaint) -> bool {
-    let effect = toleration.effect.is_empty() || toleration.effect == taint.effect.as_str();
-    let key = toleration.key.is_empty() || toleration.key == taint.key;
-    effect && key && (toleration.matches_any_value || toleration.value == taint.value)
+    matches_taint(toleration, &taint.key, &taint.value, taint.effect.as_str())
+}
+
+/// Whether a toleration matches a taint with this key, value and effect.
+pub fn matches_taint(toleration: &PodToleration, key: &str, value: &str, effect: &str) -> bool {
+    let matches_effect = toleration.effect.is_empty() || toleration.effect == effect;
+    let matches_key = toleration.key.is_empty() || toleration.key == key;
+    matches_effect && matches_key && (toleration.matches_any_value || toleration.value == value)
 }
 
 /// The taints that repel a pod with these tolerations.

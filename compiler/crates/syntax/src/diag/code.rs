@@ -8,7 +8,7 @@ use super::table_gaps::TABLE_GAPS;
 /// `good`, which is `bad` with the help applied, causes none.
 #[derive(Debug)]
 pub struct Code {
-    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests. Never reused, never renumbered.
+    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests, 7 running clusters. Never reused, never renumbered.
     pub id: &'static str,
     /// The name, as words with hyphens, for `allow:` and `--deny`.
     pub name: &'static str,
@@ -23,7 +23,8 @@ pub struct Code {
     /// How to correct the configuration, in Markdown.
     pub remedy: &'static str,
     /// A complete configuration that causes only this code; for a rule about manifests, followed by
-    /// [`MANIFEST_SEPARATOR`] and the manifest.
+    /// [`MANIFEST_SEPARATOR`] and the manifest; for a check of running clusters, followed by [`OBJECTS_SEPARATOR`] and
+    /// the objects.
     pub bad: &'static str,
     /// The change that corrects the example.
     pub correction: Correction,
@@ -86,6 +87,11 @@ impl Code {
         self.severity == Severity::Warning || self.is_table_gap()
     }
 
+    /// Whether the code is about a running cluster, and not about files.
+    pub fn is_about_running_clusters(&self) -> bool {
+        self.id.starts_with("GPUC7")
+    }
+
     /// Whether a word is the id, the name or a former name of this code.
     pub fn is_called(&self, word: &str) -> bool {
         word == self.id || word == self.name || self.former_names().any(|name| name == word)
@@ -110,6 +116,14 @@ pub fn closest_name(
         .iter()
         .find(|(name, _)| *name == closest)
         .map(|(_, current)| *current)
+}
+
+/// The separator before the objects of a running cluster in an example of `gpuc doctor`.
+pub const OBJECTS_SEPARATOR: &str = "--- # objects.yaml\n";
+
+/// The parts of an example of `gpuc doctor`: the configuration, which may be empty, and the objects.
+pub fn split_objects(text: &str) -> Option<(&str, &str)> {
+    text.split_once(OBJECTS_SEPARATOR)
 }
 
 /// The separator before the manifest of an example.

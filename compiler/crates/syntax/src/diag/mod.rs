@@ -8,7 +8,10 @@ pub mod render;
 mod report;
 mod table_gaps;
 
-pub use code::{Code, Correction, MANIFEST_SEPARATOR, Severity, closest_name, split_example};
+pub use code::{
+    Code, Correction, MANIFEST_SEPARATOR, OBJECTS_SEPARATOR, Severity, closest_name, split_example,
+    split_objects,
+};
 pub use former_names::FORMER_NAMES;
 pub use levels::{Levels, accept_allowed, apply_levels};
 pub use report::{DiagnosticBuilder, Report, Reported};

@@ -1,0 +1,300 @@
+//! Facts that checks derive from the state of a cluster and from its gpu-cluster.yaml.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use gpuc_model::{Cluster, Pool, Registry};
+use gpuc_syntax::source::Span;
+
+use super::advertiser::{Advertiser, advertiser_of};
+use super::pending::{PendingPod, pending_pods};
+use super::placement::{Usage, usage};
+use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Timestamp};
+use crate::state::{ClusterState, ContainerLog};
+
+/// The resource of full GPUs.
+pub(crate) const GPU: &str = "nvidia.com/gpu";
+
+/// What checks read.
+pub struct Context<'s> {
+    /// The state of the cluster.
+    pub state: &'s ClusterState,
+    /// The cluster in gpu-cluster.yaml, if it is given.
+    pub cluster: Option<&'s Cluster>,
+    /// The time of the state.
+    pub time: Option<Timestamp>,
+    /// The nodes, in the order of the state.
+    pub nodes: Vec<NodeFacts<'s>>,
+    /// The DaemonSets that advertise GPUs.
+    pub advertisers: Vec<(&'s DaemonSet, Advertiser)>,
+    events: BTreeMap<ObjectRef, Vec<&'s Event>>,
+    pods_by_node: BTreeMap<&'s str, Vec<&'s Pod>>,
+    logs: BTreeMap<(String, String), Vec<&'s ContainerLog>>,
+    usage: Usage<'s>,
+    pending: OnceLock<Vec<PendingPod<'s>>>,
+}
+
+/// A node, and what is expected of it.
+pub struct NodeFacts<'s> {
+    /// The node.
+    pub node: &'s Node,
+    /// The pool of gpu-cluster.yaml whose selector matches the node.
+    pub pool: Option<&'s Pool>,
+    /// The name of the pool, from gpu-cluster.yaml or from the labels of clouds.
+    pub pool_name: Option<&'s str>,
+    /// The GPUs that the node must have.
+    pub expected: Option<ExpectedGpus>,
+    /// The pods that advertise the GPUs of the node.
+    pub advertisers: Vec<(&'s Pod, Advertiser)>,
+}
+
+/// The GPUs that a node must have.
+#[derive(Clone, Debug)]
+pub struct ExpectedGpus {
+    /// The number of physical GPUs.
+    pub gpus: u32,
+    /// The resources that the device plugin must advertise, by name; empty if that is not known, and with DRA.
+    pub resources: BTreeMap<String, u32>,
+    /// Whether the GPUs are allocated through DRA.
+    pub is_dra: bool,
+    /// Where the number is from.
+    pub source: String,
+    /// The place in gpu-cluster.yaml.
+    pub span: Option<Span>,
+}
+
+/// The labels with which clouds and node provisioners name the pool of a node.
+pub(crate) const POOL_LABELS: &[&str] = &[
+    "gpuc.dev/pool",
+    "eks.amazonaws.com/nodegroup",
+    "cloud.google.com/gke-nodepool",
+    "kubernetes.azure.com/agentpool",
+    "karpenter.sh/nodepool",
+];
+
+/// The labels that nodes with NVIDIA GPUs have.
+const GPU_LABELS: &[&str] = &[
+    "nvidia.com/gpu.present",
+    "feature.node.kubernetes.io/pci-10de.present",
+    "feature.node.kubernetes.io/pci-0302_10de.present",
+    "cloud.google.com/gke-accelerator",
+    "kubernetes.azure.com/accelerator",
+];
+
+impl<'s> Context<'s> {
+    /// Derives the facts.
+    pub fn new(
+        state: &'s ClusterState,
+        cluster: Option<&'s Cluster>,
+        registry: &'static Registry,
+    ) -> Self {
+        let mut pods_by_node: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
+        for pod in &state.pods.items {
+            if !pod.spec.node_name.is_empty() {
+                let pods = pods_by_node.entry(&pod.spec.node_name).or_default();
+                pods.push(pod);
+            }
+        }
+        let mut events: BTreeMap<ObjectRef, Vec<&Event>> = BTreeMap::new();
+        for event in &state.events.items {
+            events.entry(event.subject()).or_default().push(event);
+        }
+        for events in events.values_mut() {
+            // The latest event is first.
+            events.sort_by_key(|event| std::cmp::Reverse(event.last_seen()));
+        }
+        let mut logs: BTreeMap<_, Vec<&ContainerLog>> = BTreeMap::new();
+        for log in &state.logs {
+            let key = (log.namespace.clone(), log.pod.clone());
+            logs.entry(key).or_default().push(log);
+        }
+        let advertisers = state.daemon_sets.items.iter().filter_map(|it| {
+            let advertiser = advertiser_of(&it.metadata, &it.spec.template.spec)?;
+            Some((it, advertiser))
+        });
+        let nodes = state.nodes.items.iter().map(|node| {
+            let pods = pods_by_node.get(node.metadata.name.as_str());
+            NodeFacts::new(node, cluster, registry, pods.map_or(&[], Vec::as_slice))
+        });
+        Self {
+            state,
+            cluster,
+            time: state.time(),
+            nodes: nodes.collect(),
+            advertisers: advertisers.collect(),
+            events,
+            pods_by_node,
+            logs,
+            usage: usage(&state.pods.items),
+            pending: OnceLock::new(),
+        }
+    }
+
+    /// The amounts that the pods on each node request.
+    pub fn usage(&self) -> &Usage<'s> {
+        &self.usage
+    }
+
+    /// The pods with GPUs that are not scheduled.
+    pub fn pending_pods(&self) -> &[PendingPod<'s>] {
+        self.pending.get_or_init(|| pending_pods(self))
+    }
+
+    /// The events of an object, the latest first.
+    pub fn events(&self, object: &ObjectRef) -> &[&'s Event] {
+        self.events.get(object).map_or(&[], Vec::as_slice)
+    }
+
+    /// The latest event of an object with a reason.
+    pub fn event(&self, object: &ObjectRef, reason: &str) -> Option<&'s Event> {
+        let mut events = self.events(object).iter();
+        events.find(|event| event.reason == reason).copied()
+    }
+
+    /// The ends of the logs of a pod's containers.
+    pub fn logs(&self, pod: &Pod) -> &[&'s ContainerLog] {
+        let key = (pod.metadata.namespace.clone(), pod.metadata.name.clone());
+        self.logs.get(&key).map_or(&[], Vec::as_slice)
+    }
+
+    /// The pods on a node.
+    pub fn pods_on(&self, node: &str) -> &[&'s Pod] {
+        self.pods_by_node.get(node).map_or(&[], Vec::as_slice)
+    }
+
+    /// The seconds since a time; `None` if one of the times is not known.
+    pub fn age(&self, since: Option<Timestamp>) -> Option<u64> {
+        Some(self.time?.seconds_since(since?))
+    }
+
+    /// The nodes with GPUs.
+    pub fn gpu_nodes(&self) -> impl Iterator<Item = &NodeFacts<'s>> {
+        self.nodes.iter().filter(|node| node.has_gpus())
+    }
+}
+
+impl<'s> NodeFacts<'s> {
+    fn new(
+        node: &'s Node,
+        cluster: Option<&'s Cluster>,
+        registry: &'static Registry,
+        pods: &[&'s Pod],
+    ) -> Self {
+        let pool = cluster.and_then(|cluster| find_pool(cluster, node));
+        let label = |key: &&str| node.metadata.label(key);
+        let pool_name = match pool {
+            Some(pool) => Some(pool.name.as_str()),
+            None => POOL_LABELS.iter().find_map(label),
+        };
+        let advertisers = pods.iter().filter_map(|pod| {
+            let advertiser = advertiser_of(&pod.metadata, &pod.spec)?;
+            (!pod.is_finished()).then_some((*pod, advertiser))
+        });
+        Self {
+            node,
+            pool,
+            pool_name,
+            expected: expected_gpus(node, pool, registry),
+            advertisers: advertisers.collect(),
+        }
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'s str {
+        &self.node.metadata.name
+    }
+
+    /// A reference to the node.
+    pub fn object(&self) -> ObjectRef {
+        ObjectRef::node(self.name())
+    }
+
+    /// Whether the node has GPUs, from what is expected of it, from its resources and from its labels.
+    pub fn has_gpus(&self) -> bool {
+        match &self.expected {
+            Some(expected) => expected.gpus > 0,
+            None => {
+                let label = |key: &&str| {
+                    self.node
+                        .metadata
+                        .label(key)
+                        .is_some_and(|it| it != "false")
+                };
+                self.offered().next().is_some() || GPU_LABELS.iter().any(label)
+            }
+        }
+    }
+
+    /// The resources of NVIDIA with their capacity and allocatable amount.
+    pub fn offered(&self) -> impl Iterator<Item = (&'s str, u64, u64)> {
+        let status = &self.node.status;
+        let names = status.capacity.iter();
+        let names = names.filter(|(name, _)| name.starts_with("nvidia.com/"));
+        names.map(|(name, capacity)| {
+            let allocatable = status.allocatable.get(name);
+            let units = |it: Option<&crate::objects::Quantity>| it.and_then(|it| it.units());
+            let allocatable = units(allocatable).unwrap_or_default();
+            (
+                name.as_str(),
+                units(Some(capacity)).unwrap_or_default(),
+                allocatable,
+            )
+        })
+    }
+
+    /// The allocatable amount of a resource.
+    pub fn allocatable(&self, resource: &str) -> u64 {
+        let amount = self.node.status.allocatable.get(resource);
+        amount.and_then(|it| it.units()).unwrap_or_default()
+    }
+
+    /// The place of the pool in gpu-cluster.yaml.
+    pub fn pool_span(&self) -> Option<Span> {
+        self.pool.map(|pool| pool.name.span)
+    }
+}
+
+/// The pool whose selector matches a node.
+fn find_pool<'c>(cluster: &'c Cluster, node: &Node) -> Option<&'c Pool> {
+    let matches = |pool: &&Pool| {
+        let mut selector = pool.selector.iter();
+        !pool.selector.is_empty()
+            && selector.all(|it| node.metadata.label(&it.key) == Some(it.value.as_str()))
+    };
+    cluster.pools.iter().find(matches)
+}
+
+/// The label with the machine type.
+const INSTANCE_TYPE: &str = "node.kubernetes.io/instance-type";
+
+fn expected_gpus(
+    node: &Node,
+    pool: Option<&Pool>,
+    registry: &'static Registry,
+) -> Option<ExpectedGpus> {
+    if let Some(pool) = pool {
+        let gpus = pool.gpus.get()?;
+        let advertised = pool.advertised.get().map_or(&[][..], Vec::as_slice);
+        let resources = advertised.iter().map(|it| (it.name.clone(), it.per_node));
+        return Some(ExpectedGpus {
+            gpus: gpus.as_ref().map_or(0, |it| it.per_node),
+            resources: resources.collect(),
+            is_dra: !pool.classes.is_empty(),
+            source: format!("pool `{}`", pool.name.value),
+            span: gpus.as_ref().map(|it| it.count_span.unwrap_or(it.span)),
+        });
+    }
+    let name = node.metadata.label(INSTANCE_TYPE)?;
+    let mut machines = registry
+        .clouds
+        .iter()
+        .filter_map(|cloud| cloud.machine(name));
+    let machine = machines.next()?;
+    Some(ExpectedGpus {
+        gpus: machine.gpus.count,
+        resources: BTreeMap::new(),
+        is_dra: false,
+        source: format!("machine type `{name}`"),
+        span: None,
+    })
+}

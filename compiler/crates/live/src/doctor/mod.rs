@@ -1,0 +1,121 @@
+//! `gpuc doctor`: finds the causes of faults in a running cluster.
+//!
+//! [`diagnose`] is a pure function of the state of a cluster. Checks in [`checks`] report single objects, [`causes`]
+//! finds which finding explains which others. A check whose kinds are not completely known is reported as not possible:
+//! missing objects are never evidence that something is healthy.
+
+mod advertiser;
+mod causes;
+mod check;
+mod checks;
+mod context;
+mod demand;
+#[cfg(test)]
+mod examples;
+mod finding;
+mod pending;
+mod placement;
+pub mod render;
+#[cfg(test)]
+mod testing;
+
+pub use advertiser::Advertiser;
+pub use causes::Cause;
+pub use check::Check;
+pub use checks::CHECKS;
+pub use context::{Context, ExpectedGpus, NodeFacts};
+pub use demand::{PodDemand, requests};
+pub use finding::{Evidence, Finding, Layer};
+pub use placement::{Misfit, misfits, usage};
+
+use gpuc_model::{Cluster, Registry};
+use gpuc_syntax::diag::Severity;
+
+use crate::read::resource_name;
+use crate::state::ClusterState;
+
+/// The result of checking a running cluster.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// The root causes, the most important first.
+    pub causes: Vec<Cause>,
+    /// The checks that were not possible, completely or in part.
+    pub skipped: Vec<SkippedCheck>,
+    /// The number of checks that ran on complete data.
+    pub completed: usize,
+    /// The numbers of objects.
+    pub totals: Totals,
+}
+
+/// A check that was not possible.
+#[derive(Debug)]
+pub struct SkippedCheck {
+    /// The check.
+    pub check: &'static Check,
+    /// The kinds that are not complete, and why: `pods: forbidden`.
+    pub reasons: Vec<String>,
+}
+
+/// The numbers of objects in a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// The nodes.
+    pub nodes: usize,
+    /// The nodes with GPUs.
+    pub gpu_nodes: usize,
+    /// The pods.
+    pub pods: usize,
+}
+
+impl Diagnosis {
+    /// Whether a finding has at least this severity.
+    pub fn has_severity(&self, severity: Severity) -> bool {
+        let mut causes = self.causes.iter();
+        causes.any(|cause| cause.finding.code.severity >= severity)
+    }
+}
+
+/// Finds the causes of faults in a cluster.
+pub fn diagnose(
+    state: &ClusterState,
+    cluster: Option<&Cluster>,
+    registry: &'static Registry,
+) -> Diagnosis {
+    let ctx = Context::new(state, cluster, registry);
+    let (mut findings, mut skipped) = (Vec::new(), Vec::new());
+    for check in CHECKS {
+        let first = findings.len();
+        (check.run)(&ctx, &mut findings);
+        for finding in &mut findings[first..] {
+            finding.layer = check.layer;
+            finding.is_symptom = check.is_symptom;
+        }
+        let mut reasons: Vec<String> = (check.needs.iter())
+            .filter(|kind| !state.completeness(**kind).is_complete())
+            .map(|kind| format!("{}: {}", resource_name(*kind), state.completeness(*kind)))
+            .collect();
+        if check.needs_logs && state.logs.is_empty() {
+            reasons.push("container logs: not part of the snapshot".to_owned());
+        }
+        if !reasons.is_empty() {
+            skipped.push(SkippedCheck { check, reasons });
+        }
+    }
+    Diagnosis {
+        causes: causes::link(findings),
+        completed: CHECKS.len() - skipped.len(),
+        skipped,
+        totals: Totals {
+            nodes: ctx.nodes.len(),
+            gpu_nodes: ctx.gpu_nodes().count(),
+            pods: state.pods.items.len(),
+        },
+    }
+}
+
+/// Whether a taint is removed by gpuc-runtime or by a node provisioner when the node is ready for pods.
+pub(crate) fn is_startup_taint(key: &str) -> bool {
+    key.starts_with("startup-taint.cluster-autoscaler.kubernetes.io/")
+        || key == "karpenter.sh/unregistered"
+        || key == "node.cloudprovider.kubernetes.io/uninitialized"
+}

@@ -1,0 +1,105 @@
+//! The diagnosis as text for people.
+
+use std::fmt::Write;
+
+use gpuc_syntax::diag::Severity;
+use gpuc_syntax::diag::phrases::pluralize;
+use gpuc_syntax::source::Sources;
+
+use super::{describe_objects, place, split_pods};
+use crate::doctor::{Cause, Diagnosis};
+use crate::state::ClusterState;
+
+/// The maximum number of lines of evidence for a cause.
+const MAX_EVIDENCE: usize = 6;
+
+/// The diagnosis as text.
+pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> String {
+    let mut out = String::new();
+    for cause in &diagnosis.causes {
+        write_cause(&mut out, cause, state, sources);
+        out.push('\n');
+    }
+    for skipped in &diagnosis.skipped {
+        let name = skipped.check.code.name;
+        let _ = writeln!(out, "not checked: {name} ({})", skipped.reasons.join("; "));
+    }
+    if !diagnosis.skipped.is_empty() {
+        out.push('\n');
+    }
+    out.push_str(&summary(diagnosis));
+    out.push('\n');
+    out
+}
+
+fn write_cause(out: &mut String, cause: &Cause, state: &ClusterState, sources: &Sources) {
+    let finding = &cause.finding;
+    let code = finding.code;
+    let _ = writeln!(
+        out,
+        "{}[{} {}]: {}",
+        code.severity.as_str(),
+        code.id,
+        code.name,
+        finding.message
+    );
+    let _ = writeln!(out, "  --> {}", describe_objects(&finding.subjects, state));
+    for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
+        let _ = writeln!(out, "  = {evidence}");
+    }
+    if let Some(span) = finding.input {
+        let _ = writeln!(out, "  = input: {}", place(sources, span));
+    }
+    let (pods, others) = split_pods(&cause.consequences);
+    for other in others {
+        let objects = describe_objects(&other.subjects, state);
+        let _ = writeln!(out, "  explains: {} ({objects})", other.message);
+    }
+    if !pods.is_empty() {
+        let waiting: Vec<_> = cause.waiting_pods().into_iter().cloned().collect();
+        let verb = if waiting.len() == 1 { "waits" } else { "wait" };
+        let _ = writeln!(
+            out,
+            "  explains: {} {verb} for it",
+            describe_objects(&waiting, state)
+        );
+    }
+    let _ = writeln!(out, "help: {}", finding.help);
+    if let Some(command) = &finding.command {
+        let _ = writeln!(out, "next: {command}");
+    }
+}
+
+/// The last line: what was found, and what could not be checked.
+fn summary(diagnosis: &Diagnosis) -> String {
+    let with = |severity| {
+        let causes = diagnosis.causes.iter();
+        causes
+            .filter(|it| it.finding.code.severity == severity)
+            .count()
+    };
+    let (errors, warnings) = (with(Severity::Error), with(Severity::Warning));
+    let totals = diagnosis.totals;
+    let scope = format!(
+        "{}, {} with GPUs, {}",
+        pluralize(totals.nodes, "node"),
+        totals.gpu_nodes,
+        pluralize(totals.pods, "pod")
+    );
+    let skipped = match diagnosis.skipped.len() {
+        0 => String::new(),
+        number => format!("; {} could not run completely", pluralize(number, "check")),
+    };
+    match (errors, warnings, skipped.is_empty()) {
+        (0, 0, true) => format!(
+            "{scope}: no problems found by {} checks",
+            diagnosis.completed
+        ),
+        (0, 0, false) => format!("{scope}: no problems found in what could be read{skipped}"),
+        _ => format!(
+            "{scope}: {}, {}{skipped}",
+            pluralize(errors, "error"),
+            pluralize(warnings, "warning")
+        ),
+    }
+}

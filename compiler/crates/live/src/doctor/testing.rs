@@ -1,0 +1,62 @@
+//! Help for tests of checks.
+
+use gpuc_compile::compile::{Compilation, Options, compile};
+use gpuc_model::Registry;
+use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::{Levels, Report};
+use gpuc_syntax::load::{self, MemoryFiles};
+use gpuc_syntax::source::Sources;
+
+use super::{Diagnosis, diagnose};
+use crate::read::read_files;
+
+/// The clouds and rules; the same as those of the program, without the codes of its phases.
+pub(crate) static REGISTRY: Registry = Registry {
+    clouds: gpuc_clouds::CLOUDS,
+    rules: gpuc_checks::RULES,
+    codes: || REGISTRY.codes_of_rules(),
+};
+
+/// Compiles a configuration, which must be valid.
+pub(crate) fn compile_cluster(text: &str) -> (Compilation, Sources) {
+    let world = MemoryFiles::with_file("gpu-cluster.yaml", text);
+    let (mut sources, mut report) = (Sources::default(), Report::default());
+    let loaded = load::load_all(&world, &["gpu-cluster.yaml"], &mut sources, &mut report);
+    let choices = |_: &str| Choices::default();
+    let options = Options {
+        registry: &REGISTRY,
+        levels: Levels::default(),
+        today: None,
+        choices: &choices,
+    };
+    let mut loaded = loaded.into_iter();
+    let compilation = compile(loaded.next().expect("one document"), &options);
+    let reports = [&report, &compilation.report];
+    for found in reports.iter().flat_map(|report| report.diagnostics()) {
+        panic!("{}: {}", found.code.id, found.message);
+    }
+    (compilation, sources)
+}
+
+/// The diagnosis of objects as YAML, in a cluster with this configuration, which may be empty; and as text.
+pub(crate) fn diagnose_objects(configuration: &str, objects: &str) -> (Diagnosis, String) {
+    let load = |_: &str| Ok(objects.as_bytes().to_vec());
+    let (state, problems) = read_files(&["objects.yaml".to_owned()], &load);
+    assert_eq!(problems, []);
+    if configuration.is_empty() {
+        let diagnosis = diagnose(&state, None, &REGISTRY);
+        let text = super::render::text(&diagnosis, &state, &Sources::default());
+        return (diagnosis, text);
+    }
+    let (compilation, sources) = compile_cluster(configuration);
+    let diagnosis = diagnose(&state, compilation.cluster.as_ref(), &REGISTRY);
+    let text = super::render::text(&diagnosis, &state, &sources);
+    (diagnosis, text)
+}
+
+/// The codes of the causes of objects, without a configuration, and the text.
+pub(crate) fn codes(objects: &str) -> (Vec<&'static str>, String) {
+    let (diagnosis, text) = diagnose_objects("", objects);
+    let causes = diagnosis.causes.iter();
+    (causes.map(|it| it.finding.code.id).collect(), text)
+}

@@ -1,0 +1,290 @@
+//! The content of one file.
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use rayon::prelude::*;
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::manifest::{MANIFEST_FILE, Manifest};
+use super::{Item, logs};
+use crate::state::{Completeness, ContainerLog, Kind};
+
+/// What a file contains.
+#[derive(Debug)]
+pub(super) enum Content {
+    /// Objects, and how far the file covers their kinds.
+    Objects {
+        items: Vec<Item>,
+        extents: BTreeMap<Kind, Extent>,
+    },
+    /// A container log.
+    Log(ContainerLog),
+    /// The manifest of a snapshot.
+    Manifest(Manifest),
+    /// Something else.
+    Ignored,
+}
+
+/// How far files cover the objects of a kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Extent {
+    /// A list.
+    List,
+    /// Single objects.
+    Single,
+    /// A list that ends early.
+    Truncated(String),
+}
+
+impl Extent {
+    /// Combines what two files say about a kind: one list is enough, unless a list ends early.
+    pub(super) fn merge(&mut self, other: Self) {
+        match (&*self, &other) {
+            (Self::Truncated(_), _) | (Self::List, Self::Single | Self::List) => {}
+            _ => *self = other,
+        }
+    }
+
+    /// Whether the kind is complete, if the objects that were read are in these namespaces.
+    pub(super) fn completeness(&self, namespaces: BTreeSet<&str>) -> Completeness {
+        let reason = match self {
+            Self::Truncated(reason) => reason.clone(),
+            Self::Single => "the folder contains single objects and no list".to_owned(),
+            Self::List => {
+                let mut namespaces = namespaces.into_iter();
+                match (namespaces.next(), namespaces.next()) {
+                    // Every cluster has pods in `kube-system`.
+                    (Some(only), None) if only != "kube-system" => {
+                        format!("the list contains only the namespace `{only}`")
+                    }
+                    _ => return Completeness::Complete,
+                }
+            }
+        };
+        Completeness::Truncated { reason }
+    }
+}
+
+/// A file that could not be read.
+#[derive(Debug)]
+pub(super) struct Unreadable {
+    /// The kind that the file seems to contain.
+    pub(super) kind: Option<Kind>,
+    /// The error.
+    pub(super) error: String,
+}
+
+impl Unreadable {
+    /// A file whose content is not known.
+    pub(super) fn new(path: &str, error: String) -> Self {
+        let kind = kind_of_path(path);
+        Self { kind, error }
+    }
+}
+
+/// Parses a file.
+pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
+    let text = String::from_utf8_lossy(bytes);
+    if let Some(log) = logs::parse_path(path, &text) {
+        return Ok(Content::Log(log));
+    }
+    let has_extension = |extension: &str| path.ends_with(extension);
+    let is_json = text.trim_start().starts_with(['{', '[']);
+    let is_yaml = has_extension(".yaml") || has_extension(".yml");
+    if !is_json && !is_yaml {
+        return if has_extension(".json") {
+            Err(Unreadable::new(path, "not JSON".to_owned()))
+        } else {
+            Ok(Content::Ignored)
+        };
+    }
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let result = if name == MANIFEST_FILE {
+        let manifest = serde_json::from_str(&text).map(Content::Manifest);
+        manifest.map_err(|error| error.to_string())
+    } else if is_json {
+        parse_json(&text)
+    } else {
+        parse_yaml(&text)
+    };
+    result.map_err(|error| Unreadable {
+        kind: kind_of_path(path).or_else(|| kind_of_beginning(&text)),
+        error,
+    })
+}
+
+/// The fields at the top of a list, or of an object.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Head<'a> {
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+    #[serde(borrow)]
+    api_version: Option<Cow<'a, str>>,
+    #[serde(borrow, default)]
+    items: Option<Vec<&'a RawValue>>,
+    #[serde(default)]
+    metadata: Option<ListMetadata>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ListMetadata {
+    #[serde(rename = "continue")]
+    continue_token: Option<String>,
+}
+
+fn parse_yaml(text: &str) -> Result<Content, String> {
+    let documents: Vec<Value> =
+        serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;
+    let mut all = (Vec::new(), BTreeMap::new());
+    for document in documents {
+        let text = document.to_string();
+        if let Content::Objects { items, extents } = parse_json(&text)? {
+            all.0.extend(items);
+            for (kind, extent) in extents {
+                let known = all.1.entry(kind).or_insert_with(|| extent.clone());
+                known.merge(extent);
+            }
+        }
+    }
+    let (items, extents) = all;
+    Ok(Content::Objects { items, extents })
+}
+
+fn parse_json(text: &str) -> Result<Content, String> {
+    let error = |error: serde_json::Error| error.to_string();
+    if text.trim_start().starts_with('[') {
+        // Lists of objects without a head, as in older troubleshoot bundles.
+        let items: Vec<&RawValue> = serde_json::from_str(text).map_err(error)?;
+        return parse_items(&items, None, &Extent::List);
+    }
+    let head: Head<'_> = serde_json::from_str(text).map_err(error)?;
+    let kind = head.kind.as_deref().unwrap_or_default();
+    let group = group_of(head.api_version.as_deref().unwrap_or_default());
+    let Some(name) = kind.strip_suffix("List") else {
+        let Some(kind) = Kind::find(group, kind) else {
+            return Ok(Content::Ignored);
+        };
+        let raw: &RawValue = serde_json::from_str(text).map_err(error)?;
+        return parse_items(&[raw], Some(kind), &Extent::Single);
+    };
+    let items = head.items.unwrap_or_default();
+    let token = head.metadata.and_then(|it| it.continue_token);
+    let extent = match token.as_deref() {
+        None | Some("") => Extent::List,
+        Some(_) => Extent::Truncated("the list ends with a `continue` token".to_owned()),
+    };
+    match (name, Kind::find(group, name)) {
+        ("", _) => parse_items(&items, None, &extent),
+        (_, Some(kind)) => parse_items(&items, Some(kind), &extent),
+        (_, None) => Ok(Content::Ignored),
+    }
+}
+
+/// The number of objects that one task parses.
+const CHUNK: usize = 256;
+
+/// Parses objects. Without `kind`, each object names its kind, and those that gpuc does not read are skipped.
+fn parse_items(
+    items: &[&RawValue],
+    kind: Option<Kind>,
+    extent: &Extent,
+) -> Result<Content, String> {
+    let parsed: Result<Vec<Vec<Item>>, String> = items
+        .par_chunks(CHUNK)
+        .map(|chunk| {
+            let parsed = chunk.iter().filter_map(|raw| match kind {
+                Some(kind) => Some(parse_item(kind, raw)),
+                None => parse_kind(raw)
+                    .transpose()
+                    .map(|kind| kind.and_then(|kind| parse_item(kind, raw))),
+            });
+            parsed.collect()
+        })
+        .collect();
+    let items: Vec<Item> = parsed?.into_iter().flatten().collect();
+    let mut kinds: BTreeSet<Kind> = items.iter().map(Item::kind).collect();
+    kinds.extend(kind);
+    let extents = kinds.into_iter().map(|kind| (kind, extent.clone()));
+    Ok(Content::Objects {
+        extents: extents.collect(),
+        items,
+    })
+}
+
+fn parse_kind(raw: &RawValue) -> Result<Option<Kind>, String> {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct TypeMeta<'a> {
+        #[serde(borrow)]
+        kind: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        api_version: Option<Cow<'a, str>>,
+    }
+    if !raw.get().starts_with('{') {
+        return Ok(None);
+    }
+    let meta: TypeMeta<'_> = serde_json::from_str(raw.get()).map_err(|error| error.to_string())?;
+    let group = group_of(meta.api_version.as_deref().unwrap_or_default());
+    Ok(Kind::find(group, meta.kind.as_deref().unwrap_or_default()))
+}
+
+fn parse_item(kind: Kind, raw: &RawValue) -> Result<Item, String> {
+    fn typed<'a, T: Deserialize<'a>>(raw: &'a RawValue) -> Result<Box<T>, String> {
+        let value = serde_json::from_str(raw.get());
+        value.map(Box::new).map_err(|error| error.to_string())
+    }
+    Ok(match kind {
+        Kind::Node => Item::Node(typed(raw)?),
+        Kind::Pod => Item::Pod(typed(raw)?),
+        Kind::Event => Item::Event(typed(raw)?),
+        Kind::DaemonSet => Item::DaemonSet(typed(raw)?),
+        other => Item::Other(other, typed(raw)?),
+    })
+}
+
+impl Item {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Node(_) => Kind::Node,
+            Self::Pod(_) => Kind::Pod,
+            Self::Event(_) => Kind::Event,
+            Self::DaemonSet(_) => Kind::DaemonSet,
+            Self::Other(kind, _) => *kind,
+        }
+    }
+}
+
+fn group_of(api_version: &str) -> &str {
+    api_version.split_once('/').map_or("", |(group, _)| group)
+}
+
+/// The kind that the path names: a part of it is the plural of a kind, such as `pods.json` or `pods/default.json`.
+fn kind_of_path(path: &str) -> Option<Kind> {
+    let parts = path.rsplit('/').map(|part| part.split('.').next());
+    parts.flatten().find_map(|part| {
+        let mut kinds = crate::state::KINDS.iter();
+        kinds.find(|info| info.plural == part).map(|info| info.kind)
+    })
+}
+
+/// The kind that the beginning of a file names, in a file that is not complete JSON or YAML.
+fn kind_of_beginning(text: &str) -> Option<Kind> {
+    let end = text.floor_char_boundary(4096.min(text.len()));
+    let beginning = &text[..end];
+    let (_, rest) = beginning
+        .split_once("kind\"")
+        .or_else(|| beginning.split_once("kind:"))?;
+    let word: String = rest
+        .trim_start_matches([':', ' ', '"'])
+        .chars()
+        .take_while(char::is_ascii_alphanumeric)
+        .collect();
+    let name = word.strip_suffix("List").unwrap_or(&word);
+    let mut kinds = crate::state::KINDS.iter();
+    kinds.find(|info| info.name == name).map(|info| info.kind)
+}

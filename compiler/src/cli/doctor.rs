@@ -1,0 +1,104 @@
+//! `gpuc doctor`: finds the causes of faults in a running cluster.
+
+use anyhow::{Result, bail};
+use gpuc_live::doctor::{Diagnosis, diagnose, render};
+use gpuc_model::Cluster;
+use gpuc_syntax::diag::Severity;
+use gpuc_syntax::source::Sources;
+
+use super::args::{Cli, DoctorArgs, DoctorFormat, FailOn, FindingsFormat, InputArgs};
+use super::findings::{self, OtherOutput};
+use super::inputs::{self, CLUSTER_FILE, Run};
+use super::{Exit, Usage, output, snapshot_files};
+
+/// Reads the state, and prints the diagnosis.
+pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
+    let run = match read_input(args)? {
+        Some(run) => {
+            let input = input_args(args);
+            let exit = findings::print(cli, &input, &run, OtherOutput::Always)?;
+            if exit != Exit::Success {
+                return Ok(exit);
+            }
+            Some(run)
+        }
+        None => None,
+    };
+    let cluster = match &run {
+        Some(run) => Some(choose_cluster(run, args.cluster.as_deref())?),
+        None => None,
+    };
+    let (state, problems) = snapshot_files::read(&args.from)?;
+    for problem in &problems {
+        output::print_message(&format!("warning: {}: {}", problem.path, problem.error));
+    }
+    if state.nodes.items.is_empty() && state.pods.items.is_empty() {
+        bail!(
+            "`{}` contains no nodes and no pods\nhelp: write them with `kubectl get nodes,pods,events,daemonsets \
+             --all-namespaces -o json > {}/objects.json`",
+            args.from.display(),
+            args.from.display()
+        );
+    }
+    let diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
+    let none = Sources::default();
+    let sources = run.as_ref().map_or(&none, |run| &run.sources);
+    output::print_data(&match args.format {
+        DoctorFormat::Text => render::text(&diagnosis, &state, sources),
+        DoctorFormat::Json => render::json(&diagnosis, sources),
+    })?;
+    Ok(exit_code(args, &diagnosis))
+}
+
+fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
+    let severity = match args.fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+    };
+    if diagnosis.has_severity(severity) {
+        Exit::OutOfDate
+    } else if args.strict && !diagnosis.skipped.is_empty() {
+        Exit::Failed
+    } else {
+        Exit::Success
+    }
+}
+
+/// The compilations of the input; `None` if no file is named and the default file does not exist.
+fn read_input(args: &DoctorArgs) -> Result<Option<Run>> {
+    if args.path.is_none() && !std::path::Path::new(CLUSTER_FILE).exists() {
+        return Ok(None);
+    }
+    inputs::compile_all(&input_args(args), None).map(Some)
+}
+
+fn input_args(args: &DoctorArgs) -> InputArgs {
+    InputArgs {
+        paths: args.path.iter().cloned().collect(),
+        deny: Vec::new(),
+        format: FindingsFormat::Text,
+    }
+}
+
+/// The cluster with a name, or the only one.
+fn choose_cluster<'r>(run: &'r Run, name: Option<&str>) -> Result<&'r Cluster> {
+    let clusters: Vec<&Cluster> = (run.compilations.iter())
+        .filter_map(|one| one.cluster.as_ref())
+        .collect();
+    let names: Vec<&str> = clusters.iter().map(|it| it.name.value.as_str()).collect();
+    let usage = |message: String| Err(Usage(message).into());
+    match (name, clusters.as_slice()) {
+        (None, [only]) => Ok(only),
+        (None, _) => usage(format!(
+            "the input contains the clusters {}\nhelp: name one with `--cluster`",
+            names.join(", ")
+        )),
+        (Some(name), _) => match clusters.iter().find(|it| it.name.value == name) {
+            Some(cluster) => Ok(cluster),
+            None => usage(format!(
+                "the input contains no cluster `{name}`\nhelp: the clusters are {}",
+                names.join(", ")
+            )),
+        },
+    }
+}
