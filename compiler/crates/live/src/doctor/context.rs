@@ -9,7 +9,7 @@ use gpuc_syntax::source::Span;
 use super::advertiser::{Advertiser, advertiser_of};
 use super::pending::{PendingPod, pending_pods};
 use super::placement::{Usage, usage};
-use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Timestamp};
+use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Quantity, Timestamp};
 use crate::state::{ClusterState, ContainerLog};
 
 /// The resource of full GPUs.
@@ -211,18 +211,14 @@ impl<'s> NodeFacts<'s> {
 
     /// Whether the node has GPUs, from what is expected of it, from its resources and from its labels.
     pub fn has_gpus(&self) -> bool {
-        match &self.expected {
-            Some(expected) => expected.gpus > 0,
-            None => {
-                let label = |key: &&str| {
-                    self.node
-                        .metadata
-                        .label(key)
-                        .is_some_and(|it| it != "false")
-                };
-                self.offered().next().is_some() || GPU_LABELS.iter().any(label)
-            }
+        if let Some(expected) = &self.expected {
+            return expected.gpus > 0;
         }
+        let has_label = |key: &&str| {
+            let value = self.node.metadata.label(key);
+            value.is_some_and(|value| value != "false")
+        };
+        self.offered().next().is_some() || GPU_LABELS.iter().any(has_label)
     }
 
     /// The resources of NVIDIA with their capacity and allocatable amount.
@@ -232,7 +228,7 @@ impl<'s> NodeFacts<'s> {
         let names = names.filter(|(name, _)| name.starts_with("nvidia.com/"));
         names.map(|(name, capacity)| {
             let allocatable = status.allocatable.get(name);
-            let units = |it: Option<&crate::objects::Quantity>| it.and_then(|it| it.units());
+            let units = |it: Option<&Quantity>| it.and_then(Quantity::units);
             let allocatable = units(allocatable).unwrap_or_default();
             (
                 name.as_str(),
@@ -245,7 +241,7 @@ impl<'s> NodeFacts<'s> {
     /// The allocatable amount of a resource.
     pub fn allocatable(&self, resource: &str) -> u64 {
         let amount = self.node.status.allocatable.get(resource);
-        amount.and_then(|it| it.units()).unwrap_or_default()
+        amount.and_then(Quantity::units).unwrap_or_default()
     }
 
     /// The place of the pool in gpu-cluster.yaml.

@@ -69,18 +69,14 @@ pub(super) fn pending_pods<'s>(ctx: &Context<'s>) -> Vec<PendingPod<'s>> {
         let owner = owner.map_or(pod.metadata.name.as_str(), |it| it.name.as_str());
         let key = (pod.metadata.namespace.as_str(), owner);
         let same = by_owner.get(&key).map(|index| &known[*index]);
-        let obstacles = match same.filter(|it| it.demand == demand) {
-            Some(same) => Arc::clone(same),
-            None => {
-                let found = match known.iter().find(|it| it.demand == demand) {
-                    Some(same) => Arc::clone(same),
-                    None => Arc::new(evaluate(ctx, demand, usage)),
-                };
-                by_owner.insert(key, known.len());
-                known.push(Arc::clone(&found));
-                found
-            }
-        };
+        let same = same.filter(|it| it.demand == demand).map(Arc::clone);
+        let obstacles = same.unwrap_or_else(|| {
+            let known_demand = known.iter().find(|it| it.demand == demand).map(Arc::clone);
+            let found = known_demand.unwrap_or_else(|| Arc::new(evaluate(ctx, demand, usage)));
+            by_owner.insert(key, known.len());
+            known.push(Arc::clone(&found));
+            found
+        });
         pending.push(PendingPod { pod, obstacles });
     }
     pending

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 pub use manifest::{KindEntry, MANIFEST_FILE, Manifest, resource_name};
 
 use crate::objects::{DaemonSet, Event, Node, Object, Pod};
-use crate::state::{ClusterState, Completeness, Kind, Listing};
+use crate::state::{ClusterState, Completeness, Kind};
 use content::{Content, Extent};
 
 /// A problem with a file.
@@ -123,11 +123,7 @@ impl Collected {
                 Kind::Event => self.state.events.completeness = completeness,
                 Kind::DaemonSet => self.state.daemon_sets.completeness = completeness,
                 other => {
-                    let listing = self
-                        .state
-                        .others
-                        .entry(other)
-                        .or_insert_with(Listing::default);
+                    let listing = self.state.others.entry(other).or_default();
                     listing.completeness = completeness;
                 }
             }

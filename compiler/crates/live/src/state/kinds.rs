@@ -21,7 +21,7 @@ pub enum Kind {
     Job,
     /// Services.
     Service,
-    /// EndpointSlices.
+    /// `EndpointSlice`s.
     EndpointSlice,
     /// PersistentVolumeClaims.
     PersistentVolumeClaim,
@@ -59,19 +59,19 @@ pub enum Kind {
     ResourceFlavor,
     /// Workloads of Kueue.
     Workload,
-    /// AdmissionChecks of Kueue.
+    /// `AdmissionCheck`s of Kueue.
     AdmissionCheck,
     /// Topologies of Kueue.
     Topology,
-    /// ClusterPolicies of the GPU Operator.
+    /// The `ClusterPolicy` of the GPU Operator.
     ClusterPolicy,
     /// Drivers of the GPU Operator.
     NvidiaDriver,
     /// ComputeDomains of NVIDIA's DRA driver.
     ComputeDomain,
-    /// NodePools of Karpenter.
+    /// `NodePool`s of Karpenter.
     NodePool,
-    /// NodeClaims of Karpenter.
+    /// `NodeClaim`s of Karpenter.
     NodeClaim,
     /// ServiceMonitors of the Prometheus operator.
     ServiceMonitor,

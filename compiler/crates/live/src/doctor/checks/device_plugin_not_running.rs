@@ -141,12 +141,11 @@ fn failure(status: &ContainerStatus) -> Option<(String, String, String, String)>
             killed.reason.clone(),
         ));
     }
-    if let Some(ended) = &status.state.terminated {
-        if ended.exit_code != 0 {
-            let field = format!("status.containerStatuses[{name}].state.terminated");
-            let value = format!("{} (exit code {})", ended.reason, ended.exit_code);
-            return Some((name.clone(), ended.reason.clone(), field, value));
-        }
+    let ended = status.state.terminated.as_ref();
+    if let Some(ended) = ended.filter(|it| it.exit_code != 0) {
+        let field = format!("status.containerStatuses[{name}].state.terminated");
+        let value = format!("{} (exit code {})", ended.reason, ended.exit_code);
+        return Some((name.clone(), ended.reason.clone(), field, value));
     }
     let waiting = status.state.waiting.as_ref()?;
     // Containers that are about to start.

@@ -16,7 +16,7 @@ use crate::state::ClusterState;
 /// The number of names that a line lists.
 const MAX_NAMES: usize = 5;
 
-/// The objects of a finding as text: `node a`, or `3 nodes of pool \`h100\`: a, b, c`.
+/// The objects of a finding as text: `Node a`, or three nodes with their pool and names.
 pub(crate) fn describe_objects(objects: &[ObjectRef], state: &ClusterState) -> String {
     let [first, rest @ ..] = objects else {
         return String::new();
