@@ -36,6 +36,7 @@ mod graphs;
 mod helps;
 mod hosts;
 mod keys;
+mod live;
 mod manifests;
 mod matrix;
 mod mirrors;
