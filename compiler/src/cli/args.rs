@@ -72,6 +72,8 @@ pub(crate) enum Command {
     Catalog(CatalogArgs),
     /// Print the JSON Schema of gpu-cluster.yaml, for editors.
     Schema,
+    /// Write the state of a running cluster to a folder, without secrets, for `gpuc doctor --from`.
+    Snapshot(SnapshotArgs),
     /// Print a shell completion script.
     Completions(CompletionsArgs),
     /// Write the man pages to a folder.
@@ -88,7 +90,7 @@ impl Command {
             Self::Diff(args) => return join_paths(&args.paths),
             Self::Graph(args) => return join_paths(&args.paths),
             Self::Why(args) => return args.what.clone(),
-            Self::Doctor(args) => return args.from.display().to_string(),
+            Self::Doctor(args) => return join_paths(args.path.as_slice()),
             _ => return "the command line".to_owned(),
         };
         join_paths(&input.paths)
@@ -230,22 +232,39 @@ pub(crate) struct DoctorArgs {
     /// knows less about what the cluster must have.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// A folder with the state of the cluster: a snapshot, the output of `kubectl get -o json` or `-o yaml`, a
-    /// must-gather folder or a troubleshoot bundle.
+    /// The context in the kubeconfig. Default: the current context.
+    #[arg(long, value_name = "CONTEXT", conflicts_with = "from")]
+    pub(crate) context: Option<String>,
+    /// Read the state from a folder instead of the API server: a snapshot, the output of `kubectl get -o json` or
+    /// `-o yaml`, a must-gather folder or a troubleshoot bundle.
     #[arg(long, value_name = "DIR")]
-    pub(crate) from: PathBuf,
+    pub(crate) from: Option<PathBuf>,
     /// The cluster, if the input contains several.
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
     /// Fail with exit code 1 on findings of this severity.
     #[arg(long, value_name = "SEVERITY", default_value = "error")]
     pub(crate) fail_on: FailOn,
+    /// Print a ClusterRole with the rights that `gpuc doctor` and `gpuc snapshot` need, and exit.
+    #[arg(long)]
+    pub(crate) print_role: bool,
     /// Fail with exit code 3 if a check could not run because objects are missing.
     #[arg(long)]
     pub(crate) strict: bool,
     /// The output format.
     #[arg(long, value_name = "FORMAT", default_value = "text")]
     pub(crate) format: DoctorFormat,
+}
+
+/// `gpuc snapshot`.
+#[derive(Args, Debug)]
+pub(crate) struct SnapshotArgs {
+    /// The folder to write. It must not exist.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// The context in the kubeconfig. Default: the current context.
+    #[arg(long, value_name = "CONTEXT")]
+    pub(crate) context: Option<String>,
 }
 
 /// The severity of findings on which `gpuc doctor` fails.

@@ -33,3 +33,9 @@ pub(super) fn today() -> Result<Date> {
     };
     Ok(Zoned::new(now, TimeZone::UTC).date())
 }
+
+/// The current time in RFC 3339, in seconds.
+pub(super) fn now() -> String {
+    let now = Timestamp::now().as_second();
+    Timestamp::from_second(now).map_or_else(|_| String::new(), |now| now.to_string())
+}

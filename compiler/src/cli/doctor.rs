@@ -1,7 +1,11 @@
 //! `gpuc doctor`: finds the causes of faults in a running cluster.
 
+use std::path::Path;
+
 use anyhow::{Result, bail};
 use gpuc_live::doctor::{Diagnosis, diagnose, render};
+use gpuc_live::role::cluster_role;
+use gpuc_live::state::ClusterState;
 use gpuc_model::Cluster;
 use gpuc_syntax::diag::Severity;
 use gpuc_syntax::source::Sources;
@@ -9,10 +13,14 @@ use gpuc_syntax::source::Sources;
 use super::args::{Cli, DoctorArgs, DoctorFormat, FailOn, FindingsFormat, InputArgs};
 use super::findings::{self, OtherOutput};
 use super::inputs::{self, CLUSTER_FILE, Run};
-use super::{Exit, Usage, output, snapshot_files};
+use super::{Exit, Usage, live, output, snapshot_files};
 
 /// Reads the state, and prints the diagnosis.
 pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
+    if args.print_role {
+        output::print_data(&cluster_role())?;
+        return Ok(Exit::Success);
+    }
     let run = match read_input(args)? {
         Some(run) => {
             let input = input_args(args);
@@ -28,18 +36,10 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
         Some(run) => Some(choose_cluster(run, args.cluster.as_deref())?),
         None => None,
     };
-    let (state, problems) = snapshot_files::read(&args.from)?;
-    for problem in &problems {
-        output::print_message(&format!("warning: {}: {}", problem.path, problem.error));
-    }
-    if state.nodes.items.is_empty() && state.pods.items.is_empty() {
-        bail!(
-            "`{}` contains no nodes and no pods\nhelp: write them with `kubectl get nodes,pods,events,daemonsets \
-             --all-namespaces -o json > {}/objects.json`",
-            args.from.display(),
-            args.from.display()
-        );
-    }
+    let state = match &args.from {
+        Some(folder) => read_folder(folder)?,
+        None => live::read(args.context.as_deref())?,
+    };
     let diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
     let none = Sources::default();
     let sources = run.as_ref().map_or(&none, |run| &run.sources);
@@ -48,6 +48,22 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
         DoctorFormat::Json => render::json(&diagnosis, sources),
     })?;
     Ok(exit_code(args, &diagnosis))
+}
+
+/// The state in a folder.
+fn read_folder(folder: &Path) -> Result<ClusterState> {
+    let (state, problems) = snapshot_files::read(folder)?;
+    for problem in &problems {
+        output::print_message(&format!("warning: {}: {}", problem.path, problem.error));
+    }
+    if state.nodes.items.is_empty() && state.pods.items.is_empty() {
+        bail!(
+            "`{0}` contains no nodes and no pods\nhelp: write them with `kubectl get nodes,pods,events,daemonsets \
+             --all-namespaces -o json > {0}/objects.json`",
+            folder.display()
+        );
+    }
+    Ok(state)
 }
 
 fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
@@ -66,7 +82,7 @@ fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
 
 /// The compilations of the input; `None` if no file is named and the default file does not exist.
 fn read_input(args: &DoctorArgs) -> Result<Option<Run>> {
-    if args.path.is_none() && !std::path::Path::new(CLUSTER_FILE).exists() {
+    if args.path.is_none() && !Path::new(CLUSTER_FILE).exists() {
         return Ok(None);
     }
     inputs::compile_all(&input_args(args), None).map(Some)

@@ -18,12 +18,14 @@ mod git_command;
 mod graph;
 mod init;
 mod inputs;
+mod live;
 mod manifests;
 mod match_clusters;
 mod orphans;
 mod output;
 mod revision_error;
 mod schema;
+mod snapshot;
 mod snapshot_files;
 mod summary;
 mod why;
@@ -128,6 +130,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),
+        Command::Snapshot(args) => snapshot::run(cli, args),
         Command::Why(args) => why::run(cli, args),
     }
 }

@@ -127,7 +127,10 @@ fn findings_are_listed_without_an_argument() {
     let result = Workspace::empty().run(&["explain"]).expect_code(0);
     let lines: Vec<_> = result.stdout.lines().collect();
     // The finding of `gpuc build --check` is not in `gpuc::codes`.
-    assert_eq!(lines.len(), gpuc::codes().len() + 1);
+    assert_eq!(
+        lines.len(),
+        gpuc::codes().len() + gpuc::doctor_codes().len() + 1
+    );
     assert!(lines.is_sorted());
     for code in gpuc::codes() {
         let is_of_code = |line: &&&str| line.starts_with(code.id);

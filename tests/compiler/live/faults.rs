@@ -1,4 +1,5 @@
-//! Faults that are planted into healthy clusters: each is found, with its cause first, in every cluster that can have it.
+//! Faults that are planted into healthy clusters: each is the only cause that is found, in every cluster that can have
+//! it.
 
 use serde_json::{Value, json};
 

@@ -40,11 +40,11 @@ const FIXED_TEXTS: &[(&str, &str)] = &[
     // becomes a second mistake.
     (
         "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: groups}\nspec:\n  \
-         leaderWorkerTemplate:\n    siz%: 4\n    subGroupPolicy: {subGroupSize: 5}\n    workerTemplate:\n      spec:\n\
-         \x20       cotainners: [{name: c, image: \"a/a:1\"}]\n",
+         leaderWorkerTemplate:\n    siz%: 4\n    subGroupPolicy: {subGroupSize: 5}\n    \
+         workerTemplate:\n      spec:\n        cotainners: [{name: c, image: \"a/a:1\"}]\n",
         "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: groups}\nspec:\n  \
-         leaderWorkerTemplate:\n    size: 4\n    subGroupPolicy: {subGroupSize: 5}\n    workerTemplate:\n      spec:\n\
-         \x20       containers: [{name: c, image: \"a/a:1\"}]\n",
+         leaderWorkerTemplate:\n    size: 4\n    subGroupPolicy: {subGroupSize: 5}\n    \
+         workerTemplate:\n      spec:\n        containers: [{name: c, image: \"a/a:1\"}]\n",
     ),
 ];
 

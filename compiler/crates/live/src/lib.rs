@@ -8,4 +8,6 @@
 pub mod doctor;
 pub mod objects;
 pub mod read;
+pub mod redact;
+pub mod role;
 pub mod state;

@@ -40,11 +40,11 @@ pub fn read_files(paths: &[String], load: &Loader<'_>) -> (ClusterState, Vec<Rea
             Err(error) => Err(content::Unreadable::new(path, error)),
         })
         .collect();
-    let mut collected = Collected::default();
+    let mut builder = StateBuilder::default();
     for (path, content) in paths.iter().zip(contents) {
-        collected.add(path, content);
+        builder.add_content(path, content);
     }
-    collected.finish()
+    builder.finish()
 }
 
 /// One object of a file.
@@ -57,8 +57,9 @@ enum Item {
     Other(Kind, Box<Object>),
 }
 
-#[derive(Default)]
-struct Collected {
+/// Builds the state of a cluster from files, one after the other.
+#[derive(Debug, Default)]
+pub struct StateBuilder {
     state: ClusterState,
     problems: Vec<ReadProblem>,
     manifest: Option<Manifest>,
@@ -66,8 +67,18 @@ struct Collected {
     failed: BTreeMap<Kind, String>,
 }
 
-impl Collected {
-    fn add(&mut self, path: &str, content: Result<Content, content::Unreadable>) {
+impl StateBuilder {
+    /// Adds a file. An error is reported by [`Self::finish`].
+    pub fn add(&mut self, path: &str, bytes: &[u8]) {
+        self.add_content(path, content::parse(path, bytes));
+    }
+
+    /// The objects that were added. They are not sorted, and their completeness is not known yet.
+    pub fn state(&self) -> &ClusterState {
+        &self.state
+    }
+
+    fn add_content(&mut self, path: &str, content: Result<Content, content::Unreadable>) {
         match content {
             Ok(Content::Objects { items, extents }) => {
                 for (kind, extent) in extents {
@@ -105,7 +116,8 @@ impl Collected {
         }
     }
 
-    fn finish(mut self) -> (ClusterState, Vec<ReadProblem>) {
+    /// The state, and the files with errors.
+    pub fn finish(mut self) -> (ClusterState, Vec<ReadProblem>) {
         self.state.sort();
         remove_duplicates(&mut self.state);
         if let Some(manifest) = &self.manifest {

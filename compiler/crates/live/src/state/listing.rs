@@ -59,7 +59,7 @@ impl fmt::Display for Completeness {
             Self::Complete => f.write_str("complete"),
             Self::NotRead => f.write_str("not part of the snapshot"),
             Self::NotServed => f.write_str("not served by the API server"),
-            Self::Forbidden => f.write_str("forbidden"),
+            Self::Forbidden => f.write_str("forbidden; the user lacks the right to list them"),
             Self::Truncated { reason } => write!(f, "incomplete: {reason}"),
             Self::Failed { error } => write!(f, "not readable: {error}"),
         }

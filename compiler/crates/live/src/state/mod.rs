@@ -5,11 +5,13 @@
 
 mod kinds;
 mod listing;
+mod log_targets;
 
 use std::collections::BTreeMap;
 
 pub use kinds::{KINDS, Kind, KindInfo};
 pub use listing::{Completeness, Listing};
+pub use log_targets::{LogTarget, log_targets};
 
 use crate::objects::{DaemonSet, Event, Metadata, Node, Object, Pod, Timestamp};
 

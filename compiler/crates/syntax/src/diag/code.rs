@@ -8,7 +8,8 @@ use super::table_gaps::TABLE_GAPS;
 /// `good`, which is `bad` with the help applied, causes none.
 #[derive(Debug)]
 pub struct Code {
-    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests, 7 running clusters. Never reused, never renumbered.
+    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests, 7 running clusters. Never reused,
+    /// never renumbered.
     pub id: &'static str,
     /// The name, as words with hyphens, for `allow:` and `--deny`.
     pub name: &'static str,

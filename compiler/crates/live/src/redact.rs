@@ -1,0 +1,228 @@
+//! Removes secrets, and fields that no check reads, from objects and logs.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Map, Value};
+
+use crate::state::Kind;
+
+/// The text in place of a removed value.
+pub const REDACTED: &str = "[redacted]";
+
+/// The beginnings of the names of environment variables whose values are kept.
+const KEPT_VARIABLES: &[&str] = &[
+    "CUDA_",
+    "FI_",
+    "GPUC_",
+    "MELLANOX_",
+    "NCCL_",
+    "NVIDIA_",
+    "OMPI_",
+    "UCX_",
+];
+
+/// Parts of names whose values may be secrets.
+const SECRET_NAMES: &[&str] = &[
+    "apikey",
+    "api-key",
+    "api_key",
+    "credential",
+    "passwd",
+    "password",
+    "private",
+    "secret",
+    "token",
+];
+
+/// Texts that are secrets by their form: tokens of clouds, registries and code hosts, JSON web tokens, keys, and
+/// credentials in URLs.
+static SECRET_FORMS: LazyLock<Regex> = LazyLock::new(|| {
+    let forms = [
+        r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*",
+        r"(?:AKIA|ASIA)[A-Z0-9]{16}",
+        r"gh[pousr]_[A-Za-z0-9]{20,}",
+        r"github_pat_[A-Za-z0-9_]{20,}",
+        r"glpat-[A-Za-z0-9_-]{20,}",
+        r"hf_[A-Za-z0-9]{20,}",
+        r"sk-[A-Za-z0-9_-]{20,}",
+        r"nvapi-[A-Za-z0-9_-]{20,}",
+        r"xox[abprs]-[A-Za-z0-9-]{10,}",
+        r"ya29\.[A-Za-z0-9_-]{20,}",
+        r"-----BEGIN [A-Z ]*PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]*PRIVATE KEY-----|\z)",
+    ];
+    Regex::new(&forms.join("|")).unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// Credentials after a name: `--password=x`, `token: x`, `Authorization: Bearer x`, `https://user:x@host`.
+static NAMED_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
+    let expression = concat!(
+        r#"(?i)(\b[a-z0-9_-]*(?:api[-_]?key|credential|passw(?:or)?d|secret|token)[a-z0-9_-]*["']?\s*[=:]\s*["']?|"#,
+        r"\bauthorization:?\s+(?:bearer\s+|basic\s+)?|\bbearer\s+|://[^/\s:@]*:)",
+        r#"([^\s"',;&@]+)"#
+    );
+    Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// A text without secrets.
+pub fn redact_text(text: &str) -> String {
+    let text = SECRET_FORMS.replace_all(text, REDACTED);
+    let replaced = NAMED_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
+        format!("{}{REDACTED}", &captures[1])
+    });
+    replaced.into_owned()
+}
+
+/// A log without secrets.
+pub fn redact_log(text: &str) -> String {
+    redact_text(text)
+}
+
+/// Removes secrets from the objects of a list.
+pub fn redact_page(kind: Kind, list: &mut Value) {
+    if let Some(items) = list.get_mut("items").and_then(Value::as_array_mut) {
+        for item in items {
+            redact_object(kind, item);
+        }
+    }
+}
+
+/// Removes secrets from an object.
+pub fn redact_object(kind: Kind, object: &mut Value) {
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.remove("managedFields");
+        metadata.remove("selfLink");
+        if let Some(annotations) = metadata
+            .get_mut("annotations")
+            .and_then(Value::as_object_mut)
+        {
+            annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+        }
+    }
+    if kind == Kind::ConfigMap
+        && let Some(object) = object.as_object_mut()
+    {
+        object.remove("binaryData");
+    }
+    redact_value(object);
+}
+
+fn redact_value(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            // Most texts have no character that every form needs.
+            let redacted = redact_text(text);
+            if redacted != *text {
+                *text = redacted;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_value),
+        Value::Object(entries) => {
+            redact_variable(entries);
+            for (key, value) in entries.iter_mut() {
+                if value.is_string() && is_secret_name(key) {
+                    *value = REDACTED.into();
+                } else {
+                    redact_value(value);
+                }
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+/// Removes the value of an environment variable, unless it configures GPUs or their networks.
+fn redact_variable(entries: &mut Map<String, Value>) {
+    let is_variable = entries.len() == 2 && entries.get("value").is_some_and(Value::is_string);
+    let Some(name) = entries
+        .get("name")
+        .and_then(Value::as_str)
+        .filter(|_| is_variable)
+    else {
+        return;
+    };
+    if !KEPT_VARIABLES.iter().any(|prefix| name.starts_with(prefix)) {
+        entries.remove("value");
+    }
+}
+
+/// Whether the value of a key with this name may be a secret. Keys with the names of objects are not.
+fn is_secret_name(key: &str) -> bool {
+    let lower = key.to_ascii_lowercase();
+    let is_reference = lower.ends_with("name") || lower.ends_with("ref");
+    !is_reference && SECRET_NAMES.iter().any(|part| lower.contains(part))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn secrets_are_removed_from_texts() {
+        for (text, expected) in [
+            (
+                "--password=hunter2 --level=3",
+                "--password=[redacted] --level=3",
+            ),
+            (
+                "Authorization: Bearer abc.def",
+                "Authorization: Bearer [redacted]",
+            ),
+            (
+                "https://me:pass@example.com/x",
+                "https://me:[redacted]@example.com/x",
+            ),
+            (
+                "HF_TOKEN=hf_abcdefghijklmnopqrstuvwx",
+                "HF_TOKEN=[redacted]",
+            ),
+            ("key AKIAABCDEFGHIJKLMNOP end", "key [redacted] end"),
+            ("token: \"abc\"", "token: \"[redacted]\""),
+            ("0/3 nodes are available", "0/3 nodes are available"),
+        ] {
+            assert_eq!(redact_text(text), expected);
+        }
+        let key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nnext";
+        assert_eq!(redact_text(key), "[redacted]\nnext");
+    }
+
+    #[test]
+    fn secrets_are_removed_from_objects() {
+        let mut pod = json!({
+            "metadata": {
+                "name": "a",
+                "managedFields": [{}],
+                "annotations": {
+                    "kubectl.kubernetes.io/last-applied-configuration": "{}",
+                    "example.com/token": "abc",
+                },
+            },
+            "spec": {"containers": [{
+                "name": "main",
+                "args": ["--api-key=abc", "serve"],
+                "env": [
+                    {"name": "NCCL_DEBUG", "value": "INFO"},
+                    {"name": "DATABASE", "value": "postgres://x"},
+                    {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+                ],
+            }]},
+        });
+        redact_object(Kind::Pod, &mut pod);
+        assert_eq!(
+            pod,
+            json!({
+                "metadata": {"name": "a", "annotations": {"example.com/token": "[redacted]"}},
+                "spec": {"containers": [{
+                    "name": "main",
+                    "args": ["--api-key=[redacted]", "serve"],
+                    "env": [
+                        {"name": "NCCL_DEBUG", "value": "INFO"},
+                        {"name": "DATABASE"},
+                        {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
+                    ],
+                }]},
+            })
+        );
+    }
+}
