@@ -1,6 +1,8 @@
 //! Faults that are planted into healthy clusters: each is the only cause that is found, in every cluster that can have
 //! it.
 
+#![allow(clippy::ptr_arg, reason = "all faults have the same signature")]
+
 use serde_json::{Value, json};
 
 use super::diagnose_objects;

@@ -32,7 +32,8 @@ pub(crate) fn compile_cluster(text: &str) -> (Compilation, Sources) {
     let mut loaded = loaded.into_iter();
     let compilation = compile(loaded.next().expect("one document"), &options);
     let reports = [&report, &compilation.report];
-    for found in reports.iter().flat_map(|report| report.diagnostics()) {
+    let mut found = reports.iter().flat_map(|report| report.diagnostics());
+    if let Some(found) = found.next() {
         panic!("{}: {}", found.code.id, found.message);
     }
     (compilation, sources)

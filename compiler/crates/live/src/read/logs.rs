@@ -50,13 +50,15 @@ fn gathered_log<'p>(parts: &[&'p str]) -> Option<(&'p str, &'p str, &'p str, boo
 mod tests {
     use super::*;
 
-    fn parse(path: &str) -> Option<(String, String, String, bool)> {
+    fn parse(path: &str) -> Option<String> {
         let log = parse_path(path, "")?;
-        Some((log.namespace, log.pod, log.container, log.is_previous))
+        let previous = if log.is_previous { "previous" } else { "current" };
+        Some([&log.namespace, &log.pod, &log.container, previous].join(" "))
     }
 
-    fn log(container: &str, is_previous: bool) -> Option<(String, String, String, bool)> {
-        Some(("ns".into(), "pod".into(), container.into(), is_previous))
+    fn log(container: &str, is_previous: bool) -> Option<String> {
+        let previous = if is_previous { "previous" } else { "current" };
+        Some(format!("ns pod {container} {previous}")).filter(|_| !container.is_empty())
     }
 
     #[test]
