@@ -60,3 +60,13 @@ pub(crate) fn codes(objects: &str) -> (Vec<&'static str>, String) {
     let causes = diagnosis.causes.iter();
     (causes.map(|it| it.finding.code.id).collect(), text)
 }
+
+/// A pending pod `ml/train-0` that requests one unit of a resource, created at this time of 2026-11-28.
+pub(crate) fn pending_pod(resource: &str, time: &str) -> String {
+    format!(
+        r#"{{"kind": "Pod", "apiVersion": "v1",
+          "metadata": {{"name": "train-0", "namespace": "ml", "creationTimestamp": "2026-11-28T{time}Z"}},
+          "spec": {{"containers": [{{"name": "main", "resources": {{"limits": {{"{resource}": "1"}}}}}}]}},
+          "status": {{"phase": "Pending"}}}}"#
+    )
+}

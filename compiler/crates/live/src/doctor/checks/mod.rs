@@ -2,11 +2,19 @@
 
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
+mod gpus_fragmented;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
 mod messages;
 mod node_not_ready;
+mod nodes_cordoned;
+mod pod_labels_unmatched;
+mod pod_resource_not_offered;
+mod pod_stranded;
 mod pod_toleration_missing;
+mod pod_too_large;
+mod pod_waits_for_gpus;
+mod pods;
 
 use super::check::Check;
 
@@ -17,7 +25,14 @@ pub static CHECKS: &[&Check] = &[
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,
     &gpus_unhealthy::CHECK,
+    &pod_resource_not_offered::CHECK,
+    &pod_too_large::CHECK,
     &pod_toleration_missing::CHECK,
+    &pod_labels_unmatched::CHECK,
+    &pod_waits_for_gpus::CHECK,
+    &pod_stranded::CHECK,
+    &gpus_fragmented::CHECK,
+    &nodes_cordoned::CHECK,
 ];
 
 #[cfg(test)]
