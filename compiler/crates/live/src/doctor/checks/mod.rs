@@ -1,7 +1,9 @@
 //! The checks of running clusters, one file each.
 
+mod claim_not_allocated;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
+mod drain_blocked;
 mod gpus_fragmented;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
@@ -9,10 +11,12 @@ mod messages;
 mod node_not_ready;
 mod nodes_cordoned;
 mod pod_labels_unmatched;
+mod pod_rejected_by_kubelet;
 mod pod_resource_not_offered;
 mod pod_stranded;
 mod pod_toleration_missing;
 mod pod_too_large;
+mod pod_volume_not_bound;
 mod pod_waits_for_gpus;
 mod pods;
 
@@ -33,6 +37,10 @@ pub static CHECKS: &[&Check] = &[
     &pod_stranded::CHECK,
     &gpus_fragmented::CHECK,
     &nodes_cordoned::CHECK,
+    &pod_rejected_by_kubelet::CHECK,
+    &pod_volume_not_bound::CHECK,
+    &claim_not_allocated::CHECK,
+    &drain_blocked::CHECK,
 ];
 
 #[cfg(test)]
