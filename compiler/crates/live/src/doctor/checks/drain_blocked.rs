@@ -95,7 +95,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     &pod.spec.node_name,
                 )
                 .help(format!(
-                    "set `maxUnavailable: 1` in the PodDisruptionBudget `{name}`, or delete its pod on the node when its \
+                    "set `maxUnavailable: 1` in the PodDisruptionBudget `{name}`, or delete its pod on the node if its \
                      work can be interrupted"
                 ))
                 .command(format!("kubectl drain {} --ignore-daemonsets --dry-run=server", node.name())),

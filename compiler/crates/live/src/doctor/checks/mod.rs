@@ -7,6 +7,7 @@ mod drain_blocked;
 mod gpus_fragmented;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
+mod limit_range_violated;
 mod messages;
 mod node_not_ready;
 mod nodes_cordoned;
@@ -19,6 +20,11 @@ mod pod_too_large;
 mod pod_volume_not_bound;
 mod pod_waits_for_gpus;
 mod pods;
+mod pods_refused;
+mod quota_exceeded;
+mod refusals;
+mod webhook_unavailable;
+mod webhooks;
 
 use super::check::Check;
 
@@ -41,6 +47,10 @@ pub static CHECKS: &[&Check] = &[
     &pod_volume_not_bound::CHECK,
     &claim_not_allocated::CHECK,
     &drain_blocked::CHECK,
+    &quota_exceeded::CHECK,
+    &limit_range_violated::CHECK,
+    &pods_refused::CHECK,
+    &webhook_unavailable::CHECK,
 ];
 
 #[cfg(test)]

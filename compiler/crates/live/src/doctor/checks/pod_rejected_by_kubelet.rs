@@ -43,12 +43,14 @@ items:
     status:
       phase: Failed
       reason: UnexpectedAdmissionError
-      message: "Pod was rejected: Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected"
+      message: "Pod was rejected: Allocate failed due to requested number of devices
+        unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected"
 "#,
         correction: Correction::Replace(
             r#"phase: Failed
       reason: UnexpectedAdmissionError
-      message: "Pod was rejected: Allocate failed due to requested number of devices unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected""#,
+      message: "Pod was rejected: Allocate failed due to requested number of devices
+        unavailable for nvidia.com/gpu. Requested: 1, Available: 0, which is unexpected""#,
             "phase: Running",
         ),
     },
