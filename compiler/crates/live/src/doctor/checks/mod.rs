@@ -1,12 +1,15 @@
 //! The checks of running clusters, one file each.
 
 mod claim_not_allocated;
+mod cluster_queue_inactive;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
 mod drain_blocked;
+mod flavor_mismatch;
 mod gpus_fragmented;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
+mod job_still_suspended;
 mod limit_range_violated;
 mod messages;
 mod node_not_ready;
@@ -21,10 +24,15 @@ mod pod_volume_not_bound;
 mod pod_waits_for_gpus;
 mod pods;
 mod pods_refused;
+mod queue_missing;
 mod quota_exceeded;
 mod refusals;
+mod resource_not_covered;
+mod topology_too_small;
 mod webhook_unavailable;
 mod webhooks;
+mod workload_too_large;
+mod workloads;
 
 use super::check::Check;
 
@@ -51,6 +59,13 @@ pub static CHECKS: &[&Check] = &[
     &limit_range_violated::CHECK,
     &pods_refused::CHECK,
     &webhook_unavailable::CHECK,
+    &workload_too_large::CHECK,
+    &cluster_queue_inactive::CHECK,
+    &queue_missing::CHECK,
+    &flavor_mismatch::CHECK,
+    &resource_not_covered::CHECK,
+    &job_still_suspended::CHECK,
+    &topology_too_small::CHECK,
 ];
 
 #[cfg(test)]
