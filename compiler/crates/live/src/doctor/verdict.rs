@@ -7,7 +7,7 @@ use super::demand::PodDemand;
 use super::is_startup_taint;
 use super::pending::PendingPod;
 use super::placement::Misfit;
-use crate::objects::{NodeTaint, ObjectRef, Quantity};
+use crate::objects::{Event, NodeTaint, ObjectRef, Quantity};
 use crate::state::Kind;
 
 /// What a pending pod waits for.
@@ -382,11 +382,15 @@ pub(super) fn waiting_seconds(ctx: &Context<'_>, pending: &PendingPod<'_>) -> Op
 /// `pkg/controllers/provisioning/scheduling/events.go`, 2026-11-28.
 fn is_scaling_up(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
     let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+    let refused = ctx.event(&object, "NotTriggerScaleUp");
+    let refused = refused.and_then(Event::last_seen);
     ["TriggeredScaleUp", "Nominated"].iter().any(|reason| {
         let event = ctx.event(&object, reason);
         event.is_some_and(|event| {
             let age = ctx.age(event.last_seen());
-            age.is_none_or(|seconds| seconds < NODE_START_SECONDS)
+            let is_recent = age.is_none_or(|seconds| seconds < NODE_START_SECONDS);
+            // The autoscaler does not consider the pod again while it waits for its node.
+            is_recent && event.last_seen() >= refused
         })
     })
 }

@@ -108,7 +108,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         );
         let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
         findings.push(
-            report_pod(&CHECK, pending, message)
+            report_pod(ctx, &CHECK, pending, message)
                 .field(object, &request_path(resource), requested.to_string())
                 .help("end or move pods on one of the nodes, or request fewer GPUs in each of several pods"),
         );

@@ -12,7 +12,9 @@ mod gpus_unhealthy;
 mod job_still_suspended;
 mod limit_range_violated;
 mod messages;
+mod node_claim_stuck;
 mod node_not_ready;
+mod node_pool_incompatible;
 mod nodes_cordoned;
 mod pod_labels_unmatched;
 mod pod_rejected_by_kubelet;
@@ -28,6 +30,7 @@ mod queue_missing;
 mod quota_exceeded;
 mod refusals;
 mod resource_not_covered;
+mod scale_up_not_possible;
 mod topology_too_small;
 mod webhook_unavailable;
 mod webhooks;
@@ -66,6 +69,9 @@ pub static CHECKS: &[&Check] = &[
     &resource_not_covered::CHECK,
     &job_still_suspended::CHECK,
     &topology_too_small::CHECK,
+    &scale_up_not_possible::CHECK,
+    &node_pool_incompatible::CHECK,
+    &node_claim_stuck::CHECK,
 ];
 
 #[cfg(test)]

@@ -74,7 +74,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             count => (format!("all {count} nodes"), "are"),
         };
         let message = format!("{count} with GPUs that the pod fits on {verb} cordoned");
-        let mut finding = report_pod(&CHECK, pending, message)
+        let mut finding = report_pod(ctx, &CHECK, pending, message)
             .depends_on(nodes.as_slice())
             .field(node.clone(), "spec.unschedulable", "true")
             .help("uncordon the nodes when their maintenance is over")

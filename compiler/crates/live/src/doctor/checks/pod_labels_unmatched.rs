@@ -94,7 +94,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let pool = facts.and_then(NodeFacts::pool_span);
         let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
         findings.push(
-            report_pod(&CHECK, pending, message)
+            report_pod(ctx, &CHECK, pending, message)
                 .field(nearest.clone(), &path, actual.unwrap_or("absent"))
                 .field(object, &format!("spec ({what})"), wanted)
                 .input(pool)

@@ -81,7 +81,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         };
         let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
         let units = pending.obstacles.demand.units(resource).to_string();
-        let mut finding = report_pod(&CHECK, pending, message)
+        let mut finding = report_pod(ctx, &CHECK, pending, message)
             .field(object, &request_path(resource), units)
             .help(help);
         if let Some((node, name, capacity)) = similar(ctx, resource).next() {

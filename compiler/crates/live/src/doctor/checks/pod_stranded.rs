@@ -97,7 +97,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let allocatable = allocatable.map_or("absent".to_owned(), ToString::to_string);
         let path = format!("status.allocatable[\"{resource}\"]");
         findings.push(
-            report_pod(&CHECK, pending, message)
+            report_pod(ctx, &CHECK, pending, message)
                 .field(node.clone(), &path, allocatable)
                 .help(advise(resource, *is_absent))
                 .command(format!("kubectl describe node {}", node.name)),

@@ -90,7 +90,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 .map(|it| it.span)
         });
         findings.push(
-            report_pod(&CHECK, pending, message)
+            report_pod(ctx, &CHECK, pending, message)
                 .field(node.clone(), "spec.taints", names.join(", "))
                 .input(span)
                 .help(format!(

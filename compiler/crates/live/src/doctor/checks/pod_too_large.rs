@@ -76,7 +76,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             "request at most {largest} `{resource}` in all containers of a pod together, or add larger nodes"
         );
         findings.push(
-            report_pod(&CHECK, pending, message)
+            report_pod(ctx, &CHECK, pending, message)
                 .field(object, &request_path(resource), requested)
                 .help(help),
         );

@@ -7,7 +7,7 @@ use super::pods::{may_wait, report_pod, request_path};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::demand::requests;
-use crate::doctor::finding::{Evidence, Finding, Layer};
+use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::pending::PendingPod;
 use crate::doctor::verdict::{Verdict, stuck_pods};
 use crate::objects::{ObjectRef, Pod};
@@ -87,7 +87,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 let message =
                     format!("the pod waits for {count} with GPUs that are not ready for pods");
                 findings.push(
-                    report_pod(&CHECK, pending, message)
+                    report_pod(ctx, &CHECK, pending, message)
                         .depends_on(nodes.as_slice())
                         .help("read the conditions and taints of the nodes, and repair or replace them"),
                 );
@@ -118,17 +118,13 @@ fn explain_use(
             pending.obstacles.demand.units(resource)
         ),
     };
-    let mut finding = report_pod(&CHECK, pending, message)
+    let mut finding = report_pod(ctx, &CHECK, pending, message)
         .help("end one of the pods that hold GPUs, add nodes, or wait until a pod ends");
     for (pod, units) in largest_holders(ctx, resource, nodes) {
         let object = ObjectRef::of_kind("Pod", &pod.metadata);
         finding = finding.field(object, &request_path(resource), units.to_string());
     }
-    let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
-    match ctx.recent_event(&object, "NotTriggerScaleUp") {
-        Some(event) => finding.evidence(Evidence::event(event)),
-        None => finding,
-    }
+    finding
 }
 
 /// The pods that hold the most units of a resource on these nodes.

@@ -19,22 +19,27 @@ pub(super) fn may_wait(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
     pending.obstacles.would_fit.is_empty() && seconds.is_some_and(|it| it < PATIENCE_SECONDS)
 }
 
-/// A finding about a pending pod, with the scheduler's message. The nodes that the pod would fit on explain it.
+/// A finding about a pending pod, with the messages of the scheduler and of the autoscaler. The nodes that the pod
+/// would fit on explain it.
 pub(super) fn report_pod(
+    ctx: &Context<'_>,
     check: &'static Check,
     pending: &PendingPod<'_>,
     message: impl Into<String>,
 ) -> Finding {
     let metadata = &pending.pod.metadata;
     let object = ObjectRef::of_kind("Pod", metadata);
-    let finding = Finding::new(&check.code, object, message)
+    let mut finding = Finding::new(&check.code, object.clone(), message)
         .depends_on(Arc::clone(&pending.obstacles.would_fit))
         .command(format!(
             "kubectl describe pod --namespace {} {}",
             metadata.namespace, metadata.name
         ));
-    match Evidence::pod_condition(pending.pod, "PodScheduled") {
-        Some(evidence) => finding.evidence(evidence),
+    if let Some(evidence) = Evidence::pod_condition(pending.pod, "PodScheduled") {
+        finding = finding.evidence(evidence);
+    }
+    match ctx.recent_event(&object, "NotTriggerScaleUp") {
+        Some(event) => finding.evidence(Evidence::event(event)),
         None => finding,
     }
 }
