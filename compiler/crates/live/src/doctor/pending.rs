@@ -118,6 +118,11 @@ fn is_missing_gpu(misfit: &Misfit, demand: &PodDemand, node: &NodeFacts<'_>) -> 
             _ => false,
         };
     };
+    // Labels say that the node has GPUs, but nothing says how many.
+    let is_unknown = node.expected.is_none() && node.offered().all(|(_, it, _)| it == 0);
+    if is_unknown && resource.starts_with("nvidia.com/") {
+        return true;
+    }
     let units = |it: &Quantity| it.units().unwrap_or_default();
     let capacity = node.node.status.capacity.get(resource).map_or(0, units);
     let of_resource = expected_units(resource, node).max(capacity);

@@ -1,6 +1,7 @@
 //! What a pending pod waits for: one reason for each pod, from the nodes that come nearest to its requirements.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use super::context::{Context, NodeFacts};
 use super::demand::PodDemand;
@@ -37,7 +38,7 @@ pub enum Verdict {
         /// The taints of the nearest node.
         taints: Vec<NodeTaint>,
         /// The nodes with these taints, the nearest first.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
     /// The node selector or the node affinity matches no node that has the GPUs.
     Unmatched {
@@ -47,12 +48,12 @@ pub enum Verdict {
     /// Only cordoned nodes fit.
     Cordoned {
         /// The nodes.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
     /// The nodes that fit are not ready for pods.
     NotReady {
         /// The nodes.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
     /// Other pods use the GPUs.
     InUse {
@@ -60,8 +61,10 @@ pub enum Verdict {
         resource: String,
         /// The free units on all nodes that fit.
         free: u64,
+        /// All units on these nodes.
+        total: u64,
         /// The nodes that fit.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
     /// Enough GPUs are free, but not on one node.
     Fragmented {
@@ -72,7 +75,7 @@ pub enum Verdict {
         /// The most free units on one node.
         largest: u64,
         /// The nodes that fit.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
     /// GPUs are free, but another resource is used up or absent on their nodes.
     Stranded {
@@ -81,7 +84,7 @@ pub enum Verdict {
         /// Whether the nodes do not have the resources at all.
         is_absent: bool,
         /// The nodes with free GPUs.
-        nodes: Vec<ObjectRef>,
+        nodes: Arc<[ObjectRef]>,
     },
 }
 
@@ -107,9 +110,23 @@ fn is_gpu(resource: &str) -> bool {
     resource.starts_with("nvidia.com/")
 }
 
-/// Whether a taint ends without a change of its node's owner: the node starts or has a fault.
+/// The taints of nodes that are about to be removed.
+///
+/// Source: kubernetes-sigs/karpenter `pkg/apis/v1/taints.go`, kubernetes-sigs/cluster-autoscaler `utils/taints`,
+/// kubernetes `staging/src/k8s.io/cloud-provider/api/well_known_taints.go`, 2026-11-28.
+const REMOVAL_TAINTS: &[&str] = &[
+    "ToBeDeletedByClusterAutoscaler",
+    "cloud.google.com/impending-node-termination",
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+    "node.cloudprovider.kubernetes.io/shutdown",
+];
+
+/// Whether no pod should tolerate a taint: the node starts, has a fault, or is about to be removed.
 fn is_temporary(taint: &NodeTaint) -> bool {
-    taint.key.starts_with("node.kubernetes.io/") || is_startup_taint(&taint.key)
+    taint.key.starts_with("node.kubernetes.io/")
+        || is_startup_taint(&taint.key)
+        || REMOVAL_TAINTS.contains(&taint.key.as_str())
 }
 
 fn is_temporary_taint(misfit: &Misfit) -> bool {
@@ -140,7 +157,7 @@ fn is_used_gpu(misfit: &Misfit) -> bool {
     matches!(misfit, Misfit::InUse { resource } if is_gpu(resource))
 }
 
-fn objects(candidates: &[Candidate<'_, '_>]) -> Vec<ObjectRef> {
+fn objects(candidates: &[Candidate<'_, '_>]) -> Arc<[ObjectRef]> {
     candidates.iter().map(|it| it.node.object()).collect()
 }
 
@@ -191,7 +208,7 @@ pub(super) fn find_verdict(
         return find_too_large(demand, &all, resources).unwrap_or(Verdict::Unknown);
     }
     if open.is_empty() {
-        return judge_closed(&capable);
+        return judge_closed(demand, &all, &capable);
     }
     judge_open(ctx, demand, &open)
 }
@@ -220,7 +237,11 @@ fn find_too_large(
 }
 
 /// The verdict if the pod may use none of the nodes with GPUs.
-fn judge_closed(capable: &[Candidate<'_, '_>]) -> Verdict {
+fn judge_closed(
+    demand: &PodDemand,
+    all: &[Candidate<'_, '_>],
+    capable: &[Candidate<'_, '_>],
+) -> Verdict {
     let cordoned = filter(capable, |it| {
         it.has_only(|misfit| {
             *misfit == Misfit::Cordoned || is_in_use(misfit) || is_temporary_taint(misfit)
@@ -244,6 +265,17 @@ fn judge_closed(capable: &[Candidate<'_, '_>]) -> Verdict {
         let same = filter(&tainted, |it| taints_of(it) == taints);
         let nodes = objects(&same);
         return Verdict::Tainted { taints, nodes };
+    }
+    // Nodes that the pod selects, but that have too few GPUs.
+    let small = filter(all, |it| {
+        let mut gpus = demand.gpus();
+        !it.has(is_label)
+            && !it.has(is_lasting_taint)
+            && gpus.all(|(name, _)| it.node.allocatable(name) > 0)
+    });
+    let resources = demand.gpus().map(|(name, _)| name.to_owned());
+    if let Some(verdict) = find_too_large(demand, &small, resources).filter(|_| !small.is_empty()) {
+        return verdict;
     }
     let labels = filter(capable, |it| it.has(is_label));
     match labels.iter().min_by_key(|it| it.misfits.len()) {
@@ -329,9 +361,11 @@ fn judge_open(ctx: &Context<'_>, demand: &PodDemand, open: &[Candidate<'_, '_>])
             nodes,
         };
     }
+    let total = busy.iter().map(|it| it.node.allocatable(&resource)).sum();
     Verdict::InUse {
         resource,
         free,
+        total,
         nodes,
     }
 }
@@ -393,4 +427,92 @@ fn is_scaling_up(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
             is_recent && event.last_seen() >= refused
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::testing::{diagnose_objects, list_objects, pending_pod};
+
+    /// A node as JSON, with a pod that uses its GPUs if `used` is not 0.
+    fn node(name: &str, kind: &str) -> String {
+        let (mut labels, mut spec, mut gpus, mut used) = ("\"pool\": \"a\"", "", "2", "0");
+        let mut memory = "8Gi";
+        match kind {
+            "labels" => labels = "\"pool\": \"b\"",
+            "taint" => spec = r#""taints": [{"key": "team", "effect": "NoSchedule"}]"#,
+            "removed" => {
+                spec = r#""taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]"#
+            }
+            "cordoned" => spec = r#""unschedulable": true"#,
+            "small" => memory = "1Gi",
+            "used" => used = "2",
+            "none" => gpus = "0",
+            _ => {}
+        }
+        format!(
+            r#"{{"kind": "Node", "apiVersion": "v1", "metadata": {{"name": "{name}", "labels": {{{labels},
+                "nvidia.com/gpu.present": "true"}}}}, "spec": {{{spec}}},
+              "status": {{"capacity": {{"nvidia.com/gpu": "{gpus}"}},
+                "allocatable": {{"pods": "9", "memory": "{memory}", "nvidia.com/gpu": "{gpus}"}},
+                "conditions": [{{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-28T12:00:00Z"}}]}}}},
+              {{"kind": "Pod", "apiVersion": "v1", "metadata": {{"name": "on-{name}", "namespace": "kube-system"}},
+                "spec": {{"nodeName": "{name}",
+                  "containers": [{{"resources": {{"limits": {{"nvidia.com/gpu": "{used}"}}}}}}]}},
+                "status": {{"phase": "Running"}}}}"#
+        )
+    }
+
+    /// The codes of all findings about a pod that requests one GPU, 2 GiB and a node of the pool `a`.
+    fn find(kinds: &[&str]) -> (Vec<&'static str>, String) {
+        let pod = pending_pod("nvidia.com/gpu", "11:00:00")
+            .replace(
+                r#""spec": {"#,
+                r#""spec": {"nodeSelector": {"pool": "a"}, "#,
+            )
+            .replace(r#""limits": {"#, r#""limits": {"memory": "2Gi", "#);
+        let nodes = kinds.iter().enumerate();
+        let mut items: Vec<String> = nodes
+            .map(|(index, kind)| node(&format!("gpu-{index}"), kind))
+            .collect();
+        items.push(pod);
+        let (diagnosis, text) = diagnose_objects("", &list_objects(&items));
+        let causes = diagnosis.causes.iter();
+        let findings = causes.flat_map(|it| std::iter::once(&it.finding).chain(&it.consequences));
+        let about_pod = findings.filter(|it| it.subjects.iter().any(|it| it.name == "train-0"));
+        (about_pod.map(|it| it.code.id).collect(), text)
+    }
+
+    #[test]
+    fn each_pod_that_fits_nowhere_has_one_reason() {
+        let kinds = [
+            "labels", "taint", "removed", "cordoned", "small", "used", "none",
+        ];
+        for first in kinds {
+            for second in kinds {
+                let (found, text) = find(&[first, second]);
+                assert_eq!(found.len(), 1, "{first}, {second}: {text}");
+                let (found, text) = find(&[first, "healthy", second]);
+                assert!(found.is_empty(), "{first}, {second}: {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_nearest_node_decides() {
+        for (kinds, expected) in [
+            (&["labels", "used"], "GPUC7505"),
+            (&["taint", "used"], "GPUC7505"),
+            (&["small", "used"], "GPUC7505"),
+            (&["labels", "taint"], "GPUC7503"),
+            (&["labels", "cordoned"], "GPUC7508"),
+            (&["taint", "cordoned"], "GPUC7508"),
+            (&["labels", "small"], "GPUC7502"),
+            (&["labels", "none"], "GPUC7501"),
+            (&["none", "none"], "GPUC7501"),
+            (&["removed", "taint"], "GPUC7505"),
+        ] {
+            let (found, text) = find(kinds);
+            assert_eq!(found, [expected], "{kinds:?}: {text}");
+        }
+    }
 }

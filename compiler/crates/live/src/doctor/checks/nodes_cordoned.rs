@@ -1,5 +1,7 @@
 //! The only nodes that a pending pod fits on are cordoned.
 
+use std::sync::Arc;
+
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::{may_wait, report_pod};
@@ -75,7 +77,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         };
         let message = format!("{count} with GPUs that the pod fits on {verb} cordoned");
         let mut finding = report_pod(ctx, &CHECK, pending, message)
-            .depends_on(nodes.as_slice())
+            .depends_on(Arc::clone(nodes))
             .field(node.clone(), "spec.unschedulable", "true")
             .help("uncordon the nodes when their maintenance is over")
             .command(format!("kubectl uncordon {}", node.name));

@@ -195,7 +195,7 @@ mod tests {
         assert!(codes(&affinity(&any)).0.is_empty());
         // A node with the label, but not with four GPUs.
         let (found, text) = codes(&affinity(&of("In", r#"["l4"]"#)));
-        assert_eq!(found, ["GPUC7504"], "{text}");
+        assert_eq!(found, ["GPUC7502"], "{text}");
         // Terms that gpuc cannot explain are not reported.
         let name =
             r#"{"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["x"]}]}"#;

@@ -1,5 +1,7 @@
 //! The kubelet rejected a pod with GPUs.
 
+use std::collections::BTreeMap;
+
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use crate::doctor::check::Check;
@@ -122,16 +124,26 @@ static SIGNATURES: &[Signature] = &[
 ];
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
-    for pod in &ctx.state.pods.items {
+    let rejected = ctx.state.pods.items.iter();
+    let mut rejected = rejected
+        .filter(|pod| pod.status.phase == "Failed")
+        .peekable();
+    if rejected.peek().is_none() {
+        return;
+    }
+    let successors = latest_successors(&ctx.state.pods.items);
+    for pod in rejected {
         let status = &pod.status;
         let is_rejected =
             status.reason == "UnexpectedAdmissionError" || status.reason.starts_with("OutOf");
-        if status.phase != "Failed" || !is_rejected || pod.metadata.deletion_timestamp.is_some() {
+        if !is_rejected || pod.metadata.deletion_timestamp.is_some() {
             continue;
         }
         let has_gpus =
             PodDemand::new(pod).gpus().next().is_some() || status.message.contains("nvidia.com/");
-        if !has_gpus || !ctx.is_recent(rejection_time(pod)) || has_successor(ctx, pod) {
+        let successor = controller(pod).and_then(|it| successors.get(&it).copied());
+        let has_successor = successor.flatten() > pod.metadata.creation_timestamp;
+        if !has_gpus || has_successor || !ctx.is_recent(rejection_time(pod)) {
             continue;
         }
         let (problem, help) = explain(pod);
@@ -169,21 +181,27 @@ fn rejection_time(pod: &Pod) -> Option<Timestamp> {
         .max(pod.metadata.creation_timestamp)
 }
 
-/// Whether the controller has a later pod that works.
-fn has_successor(ctx: &Context<'_>, pod: &Pod) -> bool {
-    let owner = |pod: &Pod| {
-        let owner = pod.metadata.controller()?;
-        Some((owner.kind.clone(), owner.name.clone()))
-    };
-    let Some(own) = owner(pod) else {
-        return false;
-    };
-    ctx.state.pods.items.iter().any(|other| {
-        matches!(other.status.phase.as_str(), "Running" | "Succeeded")
-            && other.metadata.namespace == pod.metadata.namespace
-            && other.metadata.creation_timestamp > pod.metadata.creation_timestamp
-            && owner(other).as_ref() == Some(&own)
-    })
+/// The controller of a pod.
+fn controller(pod: &Pod) -> Option<ObjectRef> {
+    let owner = pod.metadata.controller()?;
+    Some(ObjectRef::new(
+        &owner.kind,
+        &pod.metadata.namespace,
+        &owner.name,
+    ))
+}
+
+/// When the latest pod of each controller that works was created.
+fn latest_successors(pods: &[Pod]) -> BTreeMap<ObjectRef, Option<Timestamp>> {
+    let mut latest = BTreeMap::new();
+    for pod in pods {
+        let works = matches!(pod.status.phase.as_str(), "Running" | "Succeeded");
+        if let Some(owner) = controller(pod).filter(|_| works) {
+            let known = latest.entry(owner).or_default();
+            *known = pod.metadata.creation_timestamp.max(*known);
+        }
+    }
+    latest
 }
 
 /// The problem as the end of a sentence, and what to do.

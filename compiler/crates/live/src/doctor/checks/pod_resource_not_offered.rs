@@ -73,8 +73,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             ),
             Verdict::GpusMissing { resource } => (
                 resource,
-                format!("the nodes that the pod fits on do not offer their `{resource}`"),
-                "find out why the device plugin does not advertise the GPUs of these nodes"
+                format!("the nodes that the pod fits on do not offer all of their `{resource}`"),
+                "find out why the device plugin does not advertise all GPUs of these nodes"
                     .to_owned(),
             ),
             _ => continue,

@@ -1,5 +1,7 @@
 //! All GPUs that a pending pod can use are in use.
 
+use std::sync::Arc;
+
 use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
@@ -7,10 +9,10 @@ use super::pods::{may_wait, report_pod, request_path};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::demand::requests;
-use crate::doctor::finding::{Finding, Layer};
-use crate::doctor::pending::PendingPod;
+use crate::doctor::finding::{Evidence, Finding, Layer};
+use crate::doctor::pending::Obstacles;
 use crate::doctor::verdict::{Verdict, stuck_pods};
-use crate::objects::{ObjectRef, Pod};
+use crate::objects::ObjectRef;
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -73,22 +75,49 @@ items:
 };
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
-    for pending in stuck_pods(ctx) {
-        match &pending.obstacles.verdict {
+    // Pods with the same requirements share their obstacles.
+    let mut known: Vec<(&Arc<Obstacles>, Vec<Evidence>)> = Vec::new();
+    for pending in stuck_pods(ctx).filter(|pending| !may_wait(ctx, pending)) {
+        let obstacles = &pending.obstacles;
+        match &obstacles.verdict {
             Verdict::InUse {
                 resource,
                 free,
+                total,
                 nodes,
-            } if !may_wait(ctx, pending) => {
-                findings.push(explain_use(ctx, pending, resource, *free, nodes));
+            } => {
+                let count = pluralize(nodes.len(), "node");
+                let message = match free {
+                    0 => format!(
+                        "all {total} `{resource}` that the pod can use are in use, on {count}"
+                    ),
+                    free => format!(
+                        "only {free} of {total} `{resource}` that the pod can use are free, on {count}, and it requests \
+                         {}",
+                        obstacles.demand.units(resource)
+                    ),
+                };
+                if !known.iter().any(|(it, _)| Arc::ptr_eq(it, obstacles)) {
+                    let holders = largest_holders(ctx, resource, nodes);
+                    known.push((obstacles, holders));
+                }
+                let mut known = known.iter();
+                let holders = known.find(|(it, _)| Arc::ptr_eq(it, obstacles));
+                let mut finding = report_pod(ctx, &CHECK, pending, message).help(
+                    "end one of the pods that hold GPUs, add nodes, or wait until a pod ends",
+                );
+                if let Some((_, holders)) = holders {
+                    finding.evidence.extend(holders.iter().cloned());
+                }
+                findings.push(finding);
             }
-            Verdict::NotReady { nodes } if !may_wait(ctx, pending) => {
+            Verdict::NotReady { nodes } => {
                 let count = pluralize(nodes.len(), "node");
                 let message =
                     format!("the pod waits for {count} with GPUs that are not ready for pods");
                 findings.push(
                     report_pod(ctx, &CHECK, pending, message)
-                        .depends_on(nodes.as_slice())
+                        .depends_on(Arc::clone(nodes))
                         .help("read the conditions and taints of the nodes, and repair or replace them"),
                 );
             }
@@ -100,49 +129,23 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 /// The number of pods in the evidence.
 const MAX_HOLDERS: usize = 3;
 
-fn explain_use(
-    ctx: &Context<'_>,
-    pending: &PendingPod<'_>,
-    resource: &str,
-    free: u64,
-    nodes: &[ObjectRef],
-) -> Finding {
-    let facts = ctx.nodes.iter();
-    let facts = facts.filter(|it| nodes.iter().any(|node| node.name == it.name()));
-    let total: u64 = facts.map(|it| it.allocatable(resource)).sum();
-    let count = pluralize(nodes.len(), "node");
-    let message = match free {
-        0 => format!("all {total} `{resource}` that the pod can use are in use, on {count}"),
-        free => format!(
-            "only {free} of {total} `{resource}` that the pod can use are free, on {count}, and it requests {}",
-            pending.obstacles.demand.units(resource)
-        ),
-    };
-    let mut finding = report_pod(ctx, &CHECK, pending, message)
-        .help("end one of the pods that hold GPUs, add nodes, or wait until a pod ends");
-    for (pod, units) in largest_holders(ctx, resource, nodes) {
-        let object = ObjectRef::of_kind("Pod", &pod.metadata);
-        finding = finding.field(object, &request_path(resource), units.to_string());
-    }
-    finding
-}
-
 /// The pods that hold the most units of a resource on these nodes.
-fn largest_holders<'s>(
-    ctx: &Context<'s>,
-    resource: &str,
-    nodes: &[ObjectRef],
-) -> Vec<(&'s Pod, u64)> {
+fn largest_holders(ctx: &Context<'_>, resource: &str, nodes: &[ObjectRef]) -> Vec<Evidence> {
     let pods = nodes.iter().flat_map(|node| ctx.pods_on(&node.name));
     let pods = pods.filter(|pod| !pod.is_finished());
     let units = pods.filter_map(|pod| {
         let amount = requests(&pod.spec).get(resource)?.div_ceil(1000);
-        (amount > 0).then_some((*pod, amount))
+        (amount > 0).then_some((amount, *pod))
     });
     let mut holders: Vec<_> = units.collect();
-    holders.sort_by_key(|(_, units)| std::cmp::Reverse(*units));
-    holders.truncate(MAX_HOLDERS);
-    holders
+    holders.sort_by_key(|(units, _)| std::cmp::Reverse(*units));
+    let holders = holders.into_iter().take(MAX_HOLDERS);
+    let evidence = holders.map(|(units, pod)| Evidence::Field {
+        object: ObjectRef::of_kind("Pod", &pod.metadata),
+        path: request_path(resource),
+        value: units.to_string(),
+    });
+    evidence.collect()
 }
 
 #[cfg(test)]

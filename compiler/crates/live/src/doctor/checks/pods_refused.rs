@@ -125,7 +125,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     webhooks.iter().map(Webhook::object).collect(),
                 )
             }
-            Answer::Other => match explain(message) {
+            Answer::Other => match explain(ctx, message) {
                 Some((problem, help)) => (problem, help, Vec::new()),
                 None => continue,
             },
@@ -152,7 +152,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 }
 
 /// The problem and what to do, if the answer is known and does not pass by itself.
-fn explain(message: &str) -> Option<(String, String)> {
+fn explain(ctx: &Context<'_>, message: &str) -> Option<(String, String)> {
     let mut signatures = SIGNATURES.iter();
     let found = signatures.find_map(|(text, problem, help)| {
         let (_, rest) = message.split_once(text)?;
@@ -167,13 +167,22 @@ fn explain(message: &str) -> Option<(String, String)> {
             }
             None => String::new(),
         };
-        Some((problem.replace("{}", &name), help.replace("{}", &name)))
+        // The owner tries again after the object was created.
+        let kinds = [Kind::RuntimeClass, Kind::PriorityClass];
+        let exists = problem.ends_with("does not exist")
+            && kinds.iter().any(|kind| {
+                let is_meant = problem.contains(kind.info().name);
+                let object = ctx.state.object(*kind, "", name.trim_matches('`'));
+                is_meant && object.is_some()
+            });
+        let texts = (problem.replace("{}", &name), help.replace("{}", &name));
+        Some((texts, exists))
     });
-    if let Some((problem, help)) = found {
+    if let Some(((problem, help), exists)) = found {
         let is_denial = !problem.contains("does not exist")
             || message.contains("not found")
             || message.contains("was found");
-        return is_denial.then_some((problem, help));
+        return (is_denial && !exists).then_some((problem, help));
     }
     // Namespaces that are being deleted, timeouts and conflicts pass.
     let is_lasting = message.contains("is forbidden")
@@ -249,5 +258,18 @@ mod tests {
             let (found, text) = codes(&list_objects(&[HEALTHY_NODE, &event]));
             assert!(found.is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn classes_that_exist_by_now_are_silent() {
+        let message = "Error creating: pods \"x\" is forbidden: pod rejected: RuntimeClass \"nvidia\" not found";
+        let event = event("DaemonSet", "a", "FailedCreate", message, "11:50:00");
+        let class = r#"{"kind": "RuntimeClass", "apiVersion": "node.k8s.io/v1", "metadata": {"name": "nvidia"}}"#;
+        assert_eq!(
+            codes(&list_objects(&[HEALTHY_NODE, &event])).0,
+            ["GPUC7603"]
+        );
+        let (found, text) = codes(&list_objects(&[HEALTHY_NODE, &event, class]));
+        assert!(found.is_empty(), "{text}");
     }
 }
