@@ -151,6 +151,17 @@ impl<'s> Context<'s> {
         events.find(|event| event.reason == reason).copied()
     }
 
+    /// The latest event of an object with a reason, unless it is older than an hour.
+    pub fn recent_event(&self, object: &ObjectRef, reason: &str) -> Option<&'s Event> {
+        let event = self.event(object, reason)?;
+        self.is_recent(event.last_seen()).then_some(event)
+    }
+
+    /// Whether a time is in the last hour, or not known.
+    pub fn is_recent(&self, time: Option<Timestamp>) -> bool {
+        self.age(time).is_none_or(|seconds| seconds < 3600)
+    }
+
     /// The ends of the logs of a pod's containers.
     pub fn logs(&self, pod: &Pod) -> &[&'s ContainerLog] {
         let key = (pod.metadata.namespace.clone(), pod.metadata.name.clone());

@@ -133,7 +133,11 @@ fn to_toleration(toleration: &Toleration) -> PodToleration {
 /// The terms of the required node affinity.
 fn required_terms(affinity: &Value) -> Option<Vec<Term>> {
     let required = "/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/nodeSelectorTerms";
-    let terms = affinity.pointer(required)?.as_array()?;
+    Some(node_terms(affinity.pointer(required)?.as_array()?))
+}
+
+/// The terms of a node selector.
+pub(super) fn node_terms(terms: &[Value]) -> Vec<Term> {
     let expressions = |term: &Value, key: &str| {
         let list = term.get(key).and_then(Value::as_array);
         let list = list.map_or(&[][..], Vec::as_slice).iter();
@@ -143,10 +147,11 @@ fn required_terms(affinity: &Value) -> Option<Vec<Term>> {
         labels: expressions(term, "matchExpressions"),
         fields: expressions(term, "matchFields"),
     });
-    Some(terms.collect())
+    terms.collect()
 }
 
-fn to_requirement(expression: &Value) -> Option<Requirement> {
+/// The requirement of an expression in a selector.
+pub(super) fn to_requirement(expression: &Value) -> Option<Requirement> {
     let values = expression.get("values").and_then(Value::as_array);
     let values = values.map_or(&[][..], Vec::as_slice).iter();
     Some(Requirement {

@@ -18,6 +18,7 @@ mod placement;
 pub mod render;
 #[cfg(test)]
 mod testing;
+mod verdict;
 
 pub use advertiser::Advertiser;
 pub use causes::Cause;

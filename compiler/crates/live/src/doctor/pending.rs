@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::context::{Context, NodeFacts};
 use super::demand::PodDemand;
 use super::placement::{Misfit, Usage, misfits};
-use crate::objects::{ObjectRef, Pod};
+use super::verdict::{Verdict, find_verdict};
+use crate::objects::{ObjectRef, Pod, Quantity};
 
 /// A pod with GPUs that is not scheduled.
 pub struct PendingPod<'s> {
@@ -25,6 +26,8 @@ pub struct Obstacles {
     pub nodes: Vec<(ObjectRef, Vec<Misfit>)>,
     /// The nodes on which the pod would fit if they had all of the GPUs that they are expected to have.
     pub would_fit: Arc<[ObjectRef]>,
+    /// What the pod waits for.
+    pub verdict: Verdict,
 }
 
 impl Obstacles {
@@ -95,10 +98,12 @@ fn evaluate(ctx: &Context<'_>, demand: PodDemand, usage: &Usage<'_>) -> Obstacle
         }
         nodes.push((node.object(), found));
     }
+    let verdict = find_verdict(ctx, &demand, &nodes, !would_fit.is_empty());
     Obstacles {
         demand,
         nodes,
         would_fit: would_fit.into(),
+        verdict,
     }
 }
 
@@ -113,15 +118,32 @@ fn is_missing_gpu(misfit: &Misfit, demand: &PodDemand, node: &NodeFacts<'_>) -> 
             _ => false,
         };
     };
+    // Labels say that the node has GPUs, but nothing says how many.
+    let is_unknown = node.expected.is_none() && node.offered().all(|(_, it, _)| it == 0);
+    if is_unknown && resource.starts_with("nvidia.com/") {
+        return true;
+    }
+    let units = |it: &Quantity| it.units().unwrap_or_default();
+    let capacity = node.node.status.capacity.get(resource).map_or(0, units);
+    let of_resource = expected_units(resource, node).max(capacity);
+    resource.starts_with("nvidia.com/")
+        && node.allocatable(resource) < of_resource
+        && demand.units(resource) <= of_resource
+}
+
+/// The amount of a resource that a node is expected to have; 0 if that is not known.
+fn expected_units(resource: &str, node: &NodeFacts<'_>) -> u64 {
     let Some(expected) = &node.expected else {
-        return false;
+        return 0;
     };
-    let of_resource = match expected.resources.get(resource) {
+    match expected.resources.get(resource) {
         Some(count) => u64::from(*count),
-        None if expected.resources.is_empty() && resource == super::context::GPU => {
+        None if expected.resources.is_empty()
+            && !expected.is_dra
+            && resource == super::context::GPU =>
+        {
             u64::from(expected.gpus)
         }
-        None => return false,
-    };
-    node.allocatable(resource) < of_resource && demand.units(resource) <= of_resource
+        None => 0,
+    }
 }

@@ -143,19 +143,24 @@ fn label_misfits(demand: &PodDemand, node: &Node) -> Vec<Misfit> {
             actual: node.metadata.label(&requirement.key).map(str::to_owned),
         })
         .collect();
-    if let Some(terms) = &demand.terms {
-        let matches = |term: &Term| {
-            let mut labels = term.labels.iter();
-            let mut fields = term.fields.iter();
-            !(term.labels.is_empty() && term.fields.is_empty())
-                && labels.all(|it| matches_label(it, node))
-                && fields.all(|it| it.matches(Some(&node.metadata.name)))
-        };
-        if !terms.iter().any(matches) {
-            misfits.push(Misfit::Affinity);
-        }
+    if let Some(terms) = &demand.terms
+        && !matches_terms(terms, node)
+    {
+        misfits.push(Misfit::Affinity);
     }
     misfits
+}
+
+/// Whether one of the terms matches a node.
+pub(super) fn matches_terms(terms: &[Term], node: &Node) -> bool {
+    let matches = |term: &Term| {
+        let mut labels = term.labels.iter();
+        let mut fields = term.fields.iter();
+        !(term.labels.is_empty() && term.fields.is_empty())
+            && labels.all(|it| matches_label(it, node))
+            && fields.all(|it| it.matches(Some(&node.metadata.name)))
+    };
+    terms.iter().any(matches)
 }
 
 fn matches_label(requirement: &Requirement, node: &Node) -> bool {

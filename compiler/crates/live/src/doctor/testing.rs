@@ -61,3 +61,37 @@ pub(crate) fn codes(objects: &str) -> (Vec<&'static str>, String) {
     let causes = diagnosis.causes.iter();
     (causes.map(|it| it.finding.code.id).collect(), text)
 }
+
+/// A list of objects.
+pub(crate) fn list_objects<S: AsRef<str>>(items: &[S]) -> String {
+    let items: Vec<&str> = items.iter().map(AsRef::as_ref).collect();
+    let items = items.join(",");
+    format!(r#"{{"kind": "List", "apiVersion": "v1", "items": [{items}]}}"#)
+}
+
+/// A node `gpu-1` with two GPUs in the zone `a`, which reported at 12:00 of 2026-11-28.
+pub(crate) const HEALTHY_NODE: &str = r#"{"kind": "Node", "apiVersion": "v1",
+  "metadata": {"name": "gpu-1", "labels": {"topology.kubernetes.io/zone": "a"}},
+  "status": {"capacity": {"nvidia.com/gpu": "2"}, "allocatable": {"pods": "9", "nvidia.com/gpu": "2"},
+    "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-28T12:00:00Z"}]}}"#;
+
+/// An event of an object in the namespace `ml`, at this time of 2026-11-28.
+pub(crate) fn event(kind: &str, name: &str, reason: &str, message: &str, time: &str) -> String {
+    let message = serde_json::Value::from(message);
+    format!(
+        r#"{{"kind": "Event", "apiVersion": "v1",
+          "metadata": {{"name": "{name}.{reason}.{time}", "namespace": "ml"}},
+          "involvedObject": {{"kind": "{kind}", "namespace": "ml", "name": "{name}"}},
+          "reason": "{reason}", "message": {message}, "lastTimestamp": "2026-11-28T{time}Z"}}"#
+    )
+}
+
+/// A pending pod `ml/train-0` that requests one unit of a resource, created at this time of 2026-11-28.
+pub(crate) fn pending_pod(resource: &str, time: &str) -> String {
+    format!(
+        r#"{{"kind": "Pod", "apiVersion": "v1",
+          "metadata": {{"name": "train-0", "namespace": "ml", "creationTimestamp": "2026-11-28T{time}Z"}},
+          "spec": {{"containers": [{{"name": "main", "resources": {{"limits": {{"{resource}": "1"}}}}}}]}},
+          "status": {{"phase": "Pending"}}}}"#
+    )
+}

@@ -210,6 +210,9 @@ pub struct PodStatus {
     /// The statuses of the init containers.
     #[serde(deserialize_with = "null_as_default")]
     pub init_container_statuses: Vec<ContainerStatus>,
+    /// The node for which the scheduler evicts other pods; empty if it does not.
+    #[serde(deserialize_with = "null_as_default")]
+    pub nominated_node_name: String,
     /// The time at which the kubelet accepted the pod.
     #[serde(deserialize_with = "null_as_default")]
     pub start_time: Option<Timestamp>,

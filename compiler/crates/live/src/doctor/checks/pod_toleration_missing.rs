@@ -3,12 +3,11 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::messages::{taint_text, toleration_text};
+use super::pods::report_pod;
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
-use crate::doctor::finding::{Evidence, Finding, Layer};
-use crate::doctor::is_startup_taint;
-use crate::doctor::placement::Misfit;
-use crate::objects::ObjectRef;
+use crate::doctor::finding::{Finding, Layer};
+use crate::doctor::verdict::{Verdict, stuck_pods};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -62,65 +61,89 @@ items:
 };
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
-    for pending in ctx.pending_pods() {
-        let obstacles = &pending.obstacles;
-        let is_foreign = |misfit: &Misfit| match misfit {
-            Misfit::Taint(taint) => {
-                !taint.key.starts_with("node.kubernetes.io/") && !is_startup_taint(&taint.key)
-            }
-            _ => false,
-        };
-        let tainted: Vec<_> = (obstacles.nodes.iter())
-            .filter(|(_, misfits)| !misfits.is_empty() && misfits.iter().all(is_foreign))
-            .collect();
-        let fits_elsewhere = obstacles.count_with_only(|it| matches!(it, Misfit::InUse { .. })) > 0;
-        let Some((node, misfits)) = tainted.first() else {
+    for pending in stuck_pods(ctx) {
+        let Verdict::Tainted { taints, nodes } = &pending.obstacles.verdict else {
             continue;
         };
-        if fits_elsewhere || !obstacles.would_fit.is_empty() {
+        let Some(node) = nodes.first() else {
             continue;
-        }
-        let taints: Vec<_> = misfits
-            .iter()
-            .filter_map(|misfit| match misfit {
-                Misfit::Taint(taint) => Some(taint),
-                _ => None,
-            })
-            .collect();
+        };
         let names: Vec<_> = taints
             .iter()
             .map(|it| format!("`{}`", taint_text(it)))
             .collect();
-        let tolerations: Vec<_> = taints.iter().map(|it| toleration_text(it)).collect();
-        let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+        let tolerations: Vec<_> = taints.iter().map(toleration_text).collect();
         let word = if names.len() == 1 { "taint" } else { "taints" };
         let message = format!(
             "the pod fits on {} of {} nodes with GPUs, but does not tolerate their {word} {}",
-            tainted.len(),
-            obstacles.nodes.len(),
+            nodes.len(),
+            pending.obstacles.nodes.len(),
             names.join(" and "),
         );
-        let span = ctx.state.node(&node.name).and_then(|_| {
-            let mut nodes = ctx.nodes.iter();
-            let pool = nodes.find(|it| it.name() == node.name)?.pool?;
+        let mut facts = ctx.nodes.iter();
+        let pool = facts
+            .find(|it| it.name() == node.name)
+            .and_then(|it| it.pool);
+        let span = pool.and_then(|pool| {
             let mut own = pool.taints.iter();
             own.find(|it| taints.iter().any(|taint| taint.key == it.key))
                 .map(|it| it.span)
         });
-        let mut finding = Finding::new(&CHECK.code, object, message)
-            .field(node.clone(), "spec.taints", names.join(", "))
-            .input(span)
-            .help(format!(
-                "add to the pod's template: `tolerations: [{}]`",
-                tolerations.join(", ")
-            ))
-            .command(format!(
-                "gpuc doctor --pod {}/{}",
-                pending.pod.metadata.namespace, pending.pod.metadata.name
-            ));
-        if let Some(evidence) = Evidence::pod_condition(pending.pod, "PodScheduled") {
-            finding = finding.evidence(evidence);
+        findings.push(
+            report_pod(ctx, &CHECK, pending, message)
+                .field(node.clone(), "spec.taints", names.join(", "))
+                .input(span)
+                .help(format!(
+                    "add to the pod's template: `tolerations: [{}]`",
+                    tolerations.join(", ")
+                ))
+                .command(format!(
+                    "gpuc doctor --pod {}/{}",
+                    pending.pod.metadata.namespace, pending.pod.metadata.name
+                )),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::testing::{codes, pending_pod};
+
+    fn cluster(taints: &str, used: &str) -> String {
+        format!(
+            r#"{{"kind": "List", "apiVersion": "v1", "items": [
+              {{"kind": "Node", "apiVersion": "v1", "metadata": {{"name": "gpu-1"}},
+                "spec": {{"taints": [{taints}]}},
+                "status": {{"capacity": {{"nvidia.com/gpu": "2"}},
+                  "allocatable": {{"pods": "9", "nvidia.com/gpu": "2"}},
+                  "conditions": [{{"type": "Ready", "status": "True"}}]}}}},
+              {{"kind": "Pod", "apiVersion": "v1", "metadata": {{"name": "other", "namespace": "ml"}},
+                "spec": {{"nodeName": "gpu-1",
+                  "containers": [{{"resources": {{"limits": {{"nvidia.com/gpu": "{used}"}}}}}}]}},
+                "status": {{"phase": "Running"}}}},
+              {}
+            ]}}"#,
+            pending_pod("nvidia.com/gpu", "11:00:00")
+        )
+    }
+
+    #[test]
+    fn a_taint_counts_although_the_gpus_are_in_use() {
+        let taint = r#"{"key": "team", "value": "a", "effect": "NoExecute"}"#;
+        for used in ["1", "2"] {
+            let (found, text) = codes(&cluster(taint, used));
+            assert_eq!(found, ["GPUC7503"], "{text}");
         }
-        findings.push(finding);
+    }
+
+    #[test]
+    fn soft_taints_are_ignored() {
+        let taint = r#"{"key": "team", "effect": "PreferNoSchedule"}, {}, {"key": null}"#;
+        let (found, text) = codes(&cluster(taint, "1"));
+        // Taints without an effect are strange, but repel.
+        assert_eq!(found, ["GPUC7503"], "{text}");
+        let taint = r#"{"key": "team", "effect": "PreferNoSchedule"}"#;
+        assert!(codes(&cluster(taint, "1")).0.is_empty());
+        assert_eq!(codes(&cluster(taint, "2")).0, ["GPUC7505"]);
     }
 }

@@ -1,0 +1,198 @@
+//! A pending pod requests a resource of NVIDIA that no node has.
+
+use std::collections::BTreeSet;
+
+use gpuc_syntax::diag::phrases::quoted_list;
+use gpuc_syntax::diag::{Code, Correction, Severity};
+
+use super::pods::{report_pod, request_path};
+use crate::doctor::check::Check;
+use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::finding::{Finding, Layer};
+use crate::doctor::verdict::{Verdict, stuck_pods};
+use crate::objects::ObjectRef;
+use crate::state::Kind;
+
+pub(super) static CHECK: Check = Check {
+    code: Code {
+        id: "GPUC7501",
+        name: "pod-resource-not-offered",
+        severity: Severity::Error,
+        summary: "a pending pod requests a resource of NVIDIA that no node has",
+        checks: "Whether some node has each resource of NVIDIA that a pending pod requests, such as \
+`nvidia.com/gpu` or `nvidia.com/mig-1g.10gb`, in `status.capacity`.",
+        reason: "The names depend on the configuration of the device plugin: time-slicing and MPS can rename \
+`nvidia.com/gpu` to `nvidia.com/gpu.shared`, and MIG with the strategy `mixed` offers `nvidia.com/mig-*` only. A \
+pod that requests another name stays pending.",
+        remedy: "Request a resource that the nodes offer, or change the configuration of the device plugin. If the \
+nodes should offer the resource, another finding names the cause if gpuc finds it.",
+        bad: r#"--- # objects.yaml
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: {name: gpu-1, labels: {nvidia.com/gpu.present: "true"}}
+    status:
+      capacity: {cpu: "64", pods: "110", nvidia.com/gpu.shared: "32"}
+      allocatable: {cpu: "64", pods: "110", nvidia.com/gpu.shared: "32"}
+      conditions: [{type: Ready, status: "True"}]
+  - apiVersion: v1
+    kind: Pod
+    metadata: {name: train-0, namespace: ml}
+    spec:
+      containers:
+        - {name: main, image: "registry.example.com/train:1", resources: {limits: {nvidia.com/gpu: "1"}}}
+    status:
+      phase: Pending
+      conditions:
+        - type: PodScheduled
+          status: "False"
+          reason: Unschedulable
+          message: "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
+"#,
+        correction: Correction::Replace(
+            r#"limits: {nvidia.com/gpu: "1"}"#,
+            r#"limits: {nvidia.com/gpu.shared: "1"}"#,
+        ),
+    },
+    layer: Layer::Scheduling,
+    is_symptom: true,
+    needs: &[Kind::Node, Kind::Pod],
+    needs_logs: false,
+    run,
+};
+
+fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    for pending in stuck_pods(ctx) {
+        let (resource, message, help) = match &pending.obstacles.verdict {
+            Verdict::NotOffered { resource } => (
+                resource,
+                format!("the pod requests `{resource}`, which no node offers"),
+                explain(ctx, resource),
+            ),
+            Verdict::GpusMissing { resource } => (
+                resource,
+                format!("the nodes that the pod fits on do not offer all of their `{resource}`"),
+                "find out why the device plugin does not advertise all GPUs of these nodes"
+                    .to_owned(),
+            ),
+            _ => continue,
+        };
+        let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+        let units = pending.obstacles.demand.units(resource).to_string();
+        let mut finding = report_pod(ctx, &CHECK, pending, message)
+            .field(object, &request_path(resource), units)
+            .help(help);
+        if let Some((node, name, capacity)) = similar(ctx, resource).next() {
+            let path = format!("status.capacity[\"{name}\"]");
+            finding = finding.field(node.object(), &path, capacity.to_string());
+        }
+        findings.push(finding);
+    }
+}
+
+/// The resources of NVIDIA that nodes offer, without the resource itself.
+fn similar<'c, 's>(
+    ctx: &'c Context<'s>,
+    resource: &str,
+) -> impl Iterator<Item = (&'c NodeFacts<'s>, &'s str, u64)> {
+    let offered = ctx.nodes.iter().flat_map(|node| {
+        let offered = node.offered();
+        offered.map(move |(name, capacity, _)| (node, name, capacity))
+    });
+    offered.filter(move |(_, name, capacity)| *name != resource && *capacity > 0)
+}
+
+/// What to do, with the names that nodes offer.
+fn explain(ctx: &Context<'_>, resource: &str) -> String {
+    let names: BTreeSet<&str> = similar(ctx, resource).map(|(_, name, _)| name).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    if !names.is_empty() {
+        return format!(
+            "request one of the resources that nodes offer ({}), or advertise `{resource}`",
+            quoted_list(&names, 4)
+        );
+    }
+    if ctx.gpu_nodes().next().is_none() {
+        return "add nodes with GPUs to the cluster, or let an autoscaler add them".to_owned();
+    }
+    format!("let the device plugin of a node advertise `{resource}`")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::testing::{codes, pending_pod as pod};
+
+    const SHARED: &str = r#"{
+        "kind": "Node", "apiVersion": "v1",
+        "metadata": {"name": "gpu-1", "labels": {"nvidia.com/gpu.present": "true"}},
+        "status": {"capacity": {"nvidia.com/gpu.shared": "8"},
+          "allocatable": {"pods": "9", "nvidia.com/gpu.shared": "8"},
+          "conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-28T12:00:00Z"}]}
+    }"#;
+
+    fn list(items: &[&str]) -> String {
+        format!(
+            r#"{{"kind": "List", "apiVersion": "v1", "items": [{}]}}"#,
+            items.join(",")
+        )
+    }
+
+    #[test]
+    fn similar_names_are_listed() {
+        let (found, text) = codes(&list(&[SHARED, &pod("nvidia.com/gpu", "11:00:00")]));
+        assert_eq!(found, ["GPUC7501"], "{text}");
+        assert!(text.contains("`nvidia.com/gpu.shared`"), "{text}");
+    }
+
+    #[test]
+    fn clusters_without_gpus_need_nodes() {
+        let node = r#"{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "cpu-1"}}"#;
+        let (found, text) = codes(&list(&[node, &pod("nvidia.com/gpu", "11:00:00")]));
+        assert_eq!(found, ["GPUC7501"], "{text}");
+        assert!(text.contains("add nodes with GPUs"), "{text}");
+    }
+
+    #[test]
+    fn new_pods_are_silent() {
+        let (found, text) = codes(&list(&[SHARED, &pod("nvidia.com/gpu", "11:59:00")]));
+        assert!(found.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn unknown_nodes_are_no_evidence() {
+        let (found, text) = codes(&list(&[&pod("nvidia.com/gpu", "11:00:00")]));
+        assert!(found.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn nodes_that_an_autoscaler_creates_are_awaited() {
+        for (reason, time, expected) in [
+            ("TriggeredScaleUp", "11:50:00", 0),
+            ("Nominated", "11:50:00", 0),
+            ("Nominated", "11:10:00", 1),
+            ("Scheduled", "11:50:00", 1),
+        ] {
+            let event = format!(
+                r#"{{"kind": "Event", "apiVersion": "v1", "metadata": {{"name": "e", "namespace": "ml"}},
+                  "involvedObject": {{"kind": "Pod", "namespace": "ml", "name": "train-0"}},
+                  "reason": "{reason}", "lastTimestamp": "2026-11-28T{time}Z"}}"#
+            );
+            let pod = pod("nvidia.com/gpu", "11:00:00");
+            let (found, text) = codes(&list(&[SHARED, &pod, &event]));
+            assert_eq!(found.len(), expected, "{reason} {time}: {text}");
+        }
+    }
+
+    #[test]
+    fn nodes_that_lack_their_gpus_explain_the_pod() {
+        let node = r#"{"kind": "Node", "apiVersion": "v1",
+          "metadata": {"name": "gpu-2", "labels": {"node.kubernetes.io/instance-type": "p5.48xlarge"}},
+          "status": {"capacity": {}, "allocatable": {"pods": "9"},
+            "conditions": [{"type": "Ready", "status": "True"}]}}"#;
+        let (found, text) = codes(&list(&[node, SHARED, &pod("nvidia.com/gpu", "11:00:00")]));
+        assert_eq!(found, ["GPUC7302"], "{text}");
+        assert!(text.contains("Pod ml/train-0 waits for it"), "{text}");
+    }
+}

@@ -1,0 +1,62 @@
+//! Findings about pending pods.
+
+use std::sync::Arc;
+
+use crate::doctor::check::Check;
+use crate::doctor::context::Context;
+use crate::doctor::finding::{Evidence, Finding};
+use crate::doctor::pending::PendingPod;
+use crate::doctor::verdict::waiting_seconds;
+use crate::objects::ObjectRef;
+
+/// The seconds after which a pod waits for long. Before, other pods may end, and maintenance of nodes may be over.
+const PATIENCE_SECONDS: u64 = 600;
+
+/// Whether the pod waits for so short a time that it may still be scheduled without a change, unless nodes that it
+/// would fit on have a fault.
+pub(super) fn may_wait(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
+    let seconds = waiting_seconds(ctx, pending);
+    pending.obstacles.would_fit.is_empty() && seconds.is_some_and(|it| it < PATIENCE_SECONDS)
+}
+
+/// A finding about a pending pod, with the messages of the scheduler and of the autoscaler. The nodes that the pod
+/// would fit on explain it.
+pub(super) fn report_pod(
+    ctx: &Context<'_>,
+    check: &'static Check,
+    pending: &PendingPod<'_>,
+    message: impl Into<String>,
+) -> Finding {
+    let metadata = &pending.pod.metadata;
+    let object = ObjectRef::of_kind("Pod", metadata);
+    let mut finding = Finding::new(&check.code, object.clone(), message)
+        .depends_on(Arc::clone(&pending.obstacles.would_fit))
+        .command(format!(
+            "kubectl describe pod --namespace {} {}",
+            metadata.namespace, metadata.name
+        ));
+    if let Some(evidence) = Evidence::pod_condition(pending.pod, "PodScheduled") {
+        finding = finding.evidence(evidence);
+    }
+    match ctx.recent_event(&object, "NotTriggerScaleUp") {
+        Some(event) => finding.evidence(Evidence::event(event)),
+        None => finding,
+    }
+}
+
+/// The path of a pod's request of a resource.
+pub(super) fn request_path(resource: &str) -> String {
+    format!("spec.containers[*].resources.requests[\"{resource}\"]")
+}
+
+/// An amount in thousandths as a quantity.
+pub(super) fn amount_text(resource: &str, thousandths: u64) -> String {
+    let is_bytes = resource == "memory"
+        || resource == "ephemeral-storage"
+        || resource.starts_with("hugepages-");
+    match thousandths {
+        _ if is_bytes => format!("{}Mi", (thousandths / 1000).div_ceil(1 << 20)),
+        whole if whole.is_multiple_of(1000) => (whole / 1000).to_string(),
+        part => format!("{part}m"),
+    }
+}
