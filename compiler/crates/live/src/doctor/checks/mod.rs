@@ -1,22 +1,36 @@
 //! The checks of running clusters, one file each.
 
+mod cdi_injection_failed;
+mod cluster_policy_ignored;
+mod device_plugin_log;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
+mod driver_library_mismatch;
 mod driver_not_running;
+mod driver_too_old_for_image;
 mod driver_upgrade_stuck;
 mod gpus_missing;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
 mod labels_missing;
 mod messages;
+mod mig_configuration_failed;
+mod mig_configuration_stuck;
+mod mig_manager_missing;
+mod mig_profile_unknown;
+mod node_condition_reports_fault;
 mod node_not_ready;
 mod operator_validation_stuck;
 mod plugin_on_cpu_nodes;
 mod pod_toleration_missing;
+mod runtime_class_missing;
+mod runtime_handler_missing;
 mod sharing_not_applied;
 mod stack;
+mod stale_health_agent;
 mod startup_taint_stuck;
 mod two_device_plugins;
+mod xid;
 
 use super::check::Check;
 
@@ -26,6 +40,13 @@ pub static CHECKS: &[&Check] = &[
     &driver_not_running::CHECK,
     &operator_validation_stuck::CHECK,
     &driver_upgrade_stuck::CHECK,
+    &runtime_class_missing::CHECK,
+    &runtime_handler_missing::CHECK,
+    &cdi_injection_failed::CHECK,
+    &driver_too_old_for_image::CHECK,
+    &driver_library_mismatch::CHECK,
+    &cluster_policy_ignored::CHECK,
+    &device_plugin_log::CHECK,
     &gpus_not_advertised::CHECK,
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,
@@ -36,6 +57,12 @@ pub static CHECKS: &[&Check] = &[
     &plugin_on_cpu_nodes::CHECK,
     &labels_missing::CHECK,
     &gpus_unhealthy::CHECK,
+    &node_condition_reports_fault::CHECK,
+    &stale_health_agent::CHECK,
+    &mig_configuration_failed::CHECK,
+    &mig_configuration_stuck::CHECK,
+    &mig_profile_unknown::CHECK,
+    &mig_manager_missing::CHECK,
     &pod_toleration_missing::CHECK,
 ];
 

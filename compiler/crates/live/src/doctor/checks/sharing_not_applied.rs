@@ -135,11 +135,12 @@ const START_SECONDS: u64 = 600;
 /// Source: NVIDIA/k8s-device-plugin `cmd/config-manager/main.go`, 2026-11-28.
 const CONFIG_LABEL: &str = "nvidia.com/device-plugin.config";
 
-/// Whether MIG devices are being created on a node.
+/// Whether MIG devices are being created on a node. If that failed or takes too long, another check reports it.
 fn is_being_partitioned(node: &NodeFacts<'_>) -> bool {
     let state = node.node.metadata.label("nvidia.com/mig.config.state");
     let mut taints = node.node.spec.taints.iter();
-    matches!(state, Some("pending" | "rebooting")) || taints.any(|taint| taint.key == STARTUP_TAINT)
+    matches!(state, Some("pending" | "rebooting" | "failed"))
+        || taints.any(|taint| taint.key == STARTUP_TAINT)
 }
 
 /// Whether a resource of NVIDIA stands for GPUs: `nvidia.com/gpu`, `nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`.

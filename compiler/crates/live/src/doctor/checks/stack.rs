@@ -113,7 +113,8 @@ pub(super) struct Signature {
 }
 
 impl Signature {
-    fn matches(&self, line: &str) -> bool {
+    /// Whether a line contains the parts.
+    pub(super) fn matches(&self, line: &str) -> bool {
         let mut rest = line;
         self.parts.iter().all(|part| match rest.split_once(part) {
             Some((_, after)) => {

@@ -1,0 +1,296 @@
+//! The log of a device plugin names a fault.
+
+use gpuc_syntax::diag::{Code, Correction, Severity};
+
+use super::stack::{Signature, find_line, is_active, logs_command, pod_ref};
+use crate::doctor::advertiser::Advertiser;
+use crate::doctor::check::Check;
+use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::finding::{Evidence, Finding, Layer};
+use crate::objects::Pod;
+use crate::state::Kind;
+
+pub(super) static CHECK: Check = Check {
+    code: Code {
+        id: "GPUC7210",
+        name: "device-plugin-log",
+        severity: Severity::Error,
+        summary: "the log of a device plugin names a fault",
+        checks: "Whether the logs of device plugins contain lines that name the cause of a fault which the node or the \
+pod shows: GPUs that are absent or unhealthy, or a pod that is not ready.",
+        reason: "Device plugins write no events. A plugin that finds no driver or no valid configuration can be ready \
+and offer nothing.",
+        remedy: "The help of the finding depends on the line. In general: the driver first, then the container \
+runtime, then the configuration of the device plugin, and then restart its pod.",
+        bad: r#"--- # objects.yaml
+apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: {name: gpu-1, labels: {node.kubernetes.io/instance-type: p5.48xlarge}}
+    status:
+      capacity: {cpu: "192"}
+      allocatable: {cpu: "192"}
+      conditions: [{type: Ready, status: "True"}]
+  - apiVersion: v1
+    kind: Pod
+    metadata: {name: plugin-x, namespace: gpu}
+    spec:
+      nodeName: gpu-1
+      containers: [{name: plugin, image: "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"}]
+    status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+--- # logs/gpu/plugin-x/plugin.log
+Starting OS watcher.
+No devices found. Waiting indefinitely.
+"#,
+        correction: Correction::Replace(
+            r#"capacity: {cpu: "192"}
+      allocatable: {cpu: "192"}"#,
+            r#"capacity: {cpu: "192", nvidia.com/gpu: "8"}
+      allocatable: {cpu: "192", nvidia.com/gpu: "8"}"#,
+        ),
+    },
+    layer: Layer::Toolkit,
+    is_symptom: false,
+    needs: &[Kind::Node, Kind::Pod],
+    needs_logs: true,
+    run,
+};
+
+/// What a node or a pod shows if a line of the log is about its present state, and not about the past.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sign {
+    /// The node offers no GPUs, or the pod is not ready.
+    NothingOffered,
+    /// The node has unhealthy GPUs.
+    Unhealthy,
+    /// The node offers whole GPUs beside MIG devices, or although its pool has MIG devices.
+    WholeGpus,
+}
+
+/// Lines in the logs of device plugins, the most specific first.
+///
+/// Source: NVIDIA/k8s-device-plugin `cmd/nvidia-device-plugin/main.go`, `internal/rm/health.go`, `internal/rm/rm.go`,
+/// `internal/plugin/mps.go`, `internal/resource/factory.go`, `cmd/config-manager/main.go`, 2026-11-28.
+const LINES: &[(Sign, Signature)] = &[
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["invalid MIG configuration: more than one MIG device type present on node"],
+            message: "the GPUs of the node have MIG devices of several sizes, but the MIG strategy is `single`",
+            help: "set the MIG strategy to `mixed`, or partition all GPUs of the node in the same way",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["using MPS requires --mps-root to be specified"],
+            message: "the device plugin shares GPUs with MPS, but has no MPS root",
+            help: "install the device plugin with its Helm chart, which sets the MPS root and runs the control daemon",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["error waiting for MPS daemon"],
+            message: "the device plugin waits for the control daemon of MPS",
+            help: "run the DaemonSet of the MPS control daemon on the node: its pods need the label \
+`nvidia.com/mps.capable: \"true\"` on the node, and the tolerations of its taints",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["specified config ", " does not exist"],
+            message: "the device plugin does not find the configuration that the label of the node names",
+            help: "correct the label `nvidia.com/device-plugin.config` of the node, or add the configuration to the \
+ConfigMap of the device plugin",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["no config was set, no default was provided, and all fallbacks failed"],
+            message: "the device plugin has several configurations, and none is selected",
+            help: "set the label `nvidia.com/device-plugin.config` on the node, or a default configuration",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["did you configure the NVIDIA Container Toolkit"],
+            message: NO_LIBRARIES,
+            help: NO_LIBRARIES_HELP,
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["Incompatible strategy detected auto"],
+            message: NO_LIBRARIES,
+            help: NO_LIBRARIES_HELP,
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["Failed to initialize NVML"],
+            message: NO_LIBRARIES,
+            help: NO_LIBRARIES_HELP,
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["No devices found. Waiting indefinitely"],
+            message: "the device plugin finds no GPU and no driver",
+            help: "check with `nvidia-smi` that the driver works on the node, and set `runtimeClassName: nvidia` in \
+the DaemonSet if the container runtime does not inject the driver by default",
+        },
+    ),
+    (
+        Sign::Unhealthy,
+        Signature {
+            parts: &["XidCriticalError: Xid=", "marking device as unhealthy"],
+            message: "the device plugin marks a GPU as unhealthy after an Xid",
+            help: "reset the GPU or reboot the node as the Xid requires, then restart the pod of the device plugin: it \
+never marks a GPU as healthy again",
+        },
+    ),
+    (
+        Sign::Unhealthy,
+        Signature {
+            parts: &["device marked unhealthy"],
+            message: "the device plugin marks a GPU as unhealthy",
+            help: "check the GPU with `nvidia-smi`, then restart the pod of the device plugin: it never marks a GPU as \
+healthy again",
+        },
+    ),
+    (
+        Sign::WholeGpus,
+        Signature {
+            parts: &["device ", " has no MIG devices configured"],
+            message: "the device plugin started before the GPUs had MIG devices, and offers whole GPUs",
+            help: "restart the pod of the device plugin after the MIG devices are created",
+        },
+    ),
+];
+
+const NO_LIBRARIES: &str = "the container of the device plugin has no access to the driver";
+const NO_LIBRARIES_HELP: &str = "set `runtimeClassName: nvidia` in the DaemonSet, or make NVIDIA's runtime or CDI the \
+default of the container runtime";
+
+fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    for node in ctx.gpu_nodes().filter(|node| node.node.is_ready()) {
+        for (pod, advertiser) in &node.advertisers {
+            let is_nvidia = matches!(advertiser, Advertiser::Nvidia | Advertiser::Gke);
+            if !is_active(pod) || !is_nvidia {
+                continue;
+            }
+            let Some((signature, evidence)) = find_fault(ctx, node, pod) else {
+                continue;
+            };
+            findings.push(
+                Finding::new(&CHECK.code, pod_ref(pod), signature.message)
+                    .evidence(evidence)
+                    .input(node.pool.map(|pool| pool.plugin.span))
+                    .depends_on([node.object()])
+                    .help(signature.help)
+                    .command(logs_command(pod)),
+            );
+        }
+    }
+}
+
+/// The first line of the table in the log of a pod whose sign its node shows.
+fn find_fault(
+    ctx: &Context<'_>,
+    node: &NodeFacts<'_>,
+    pod: &Pod,
+) -> Option<(&'static Signature, Evidence)> {
+    let shown = [Sign::NothingOffered, Sign::Unhealthy, Sign::WholeGpus]
+        .map(|sign| (sign, shows(node, pod, sign)));
+    let mut lines = LINES
+        .iter()
+        .filter(|(sign, _)| shown.contains(&(*sign, true)));
+    lines.find_map(|(_, signature)| {
+        let evidence = find_line(ctx, pod, |line| signature.matches(line))?;
+        Some((signature, evidence))
+    })
+}
+
+/// Whether a node and the pod of its device plugin show a sign.
+fn shows(node: &NodeFacts<'_>, pod: &Pod, sign: Sign) -> bool {
+    let mut offered = node.offered();
+    match sign {
+        Sign::NothingOffered => !pod.is_ready() || offered.all(|(_, capacity, _)| capacity == 0),
+        Sign::Unhealthy => offered.any(|(_, capacity, allocatable)| allocatable < capacity),
+        Sign::WholeGpus => {
+            let state = node.node.metadata.label("nvidia.com/mig.config.state");
+            let is_wanted = node.expected.as_ref().is_some_and(|expected| {
+                let mut names = expected.resources.keys();
+                names.any(|name| name.starts_with("nvidia.com/mig-"))
+            });
+            let has_whole = node.capacity(crate::doctor::context::GPU) > 0;
+            has_whole && is_wanted && matches!(state, None | Some("success"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::codes;
+    use super::{CHECK, LINES, Sign};
+
+    fn check(resources: &str, line: &str) -> (Vec<&'static str>, String) {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let objects = objects.replace("No devices found. Waiting indefinitely.", line);
+        codes(&objects.replace(r#"{cpu: "192"}"#, resources))
+    }
+
+    #[test]
+    fn every_line_is_found_on_nodes_without_gpus() {
+        for (_, signature) in LINES
+            .iter()
+            .filter(|(sign, _)| *sign == Sign::NothingOffered)
+        {
+            let (codes, text) = check("{}", &signature.parts.join("x"));
+            assert_eq!(codes, [CHECK.code.id], "{text}");
+            assert!(text.contains(signature.message), "{text}");
+            assert!(
+                text.contains("explains: the node has no `nvidia.com/gpu`"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn lines_of_the_past_do_not_count() {
+        for (_, signature) in LINES {
+            let (codes, text) = check(r#"{nvidia.com/gpu: "8"}"#, &signature.parts.join("x"));
+            assert!(codes.is_empty(), "{text}");
+        }
+    }
+
+    #[test]
+    fn the_xid_explains_unhealthy_gpus() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let objects = objects
+            .replace(
+                r#"capacity: {cpu: "192"}"#,
+                r#"capacity: {nvidia.com/gpu: "8"}"#,
+            )
+            .replace(
+                r#"allocatable: {cpu: "192"}"#,
+                r#"allocatable: {nvidia.com/gpu: "7"}"#,
+            )
+            .replace(
+                "No devices found. Waiting indefinitely.",
+                "XidCriticalError: Xid=79 on Device=GPU-1; marking device as unhealthy.",
+            );
+        let (codes, text) = codes(&objects);
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(text.contains("explains: 1 of 8"), "{text}");
+    }
+}
