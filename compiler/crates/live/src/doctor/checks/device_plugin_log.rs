@@ -5,7 +5,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use super::stack::{Signature, find_line, is_active, logs_command, pod_ref};
 use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::Check;
-use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::Pod;
 use crate::state::Kind;
@@ -184,11 +184,16 @@ default of the container runtime";
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes().filter(|node| node.node.is_ready()) {
         for (pod, advertiser) in &node.advertisers {
-            let is_nvidia = matches!(advertiser, Advertiser::Nvidia | Advertiser::Gke);
-            if !is_active(pod) || !is_nvidia {
+            let age = ctx.age(pod.metadata.creation_timestamp);
+            if !is_active(pod) || age.is_some_and(|age| age < START_SECONDS) {
                 continue;
             }
-            let Some((signature, evidence)) = find_fault(ctx, node, pod) else {
+            let found = match advertiser {
+                Advertiser::Nvidia | Advertiser::Gke => find_fault(ctx, node, pod),
+                Advertiser::Runtime => find_invalid_configuration(node),
+                Advertiser::Dra => None,
+            };
+            let Some((signature, evidence)) = found else {
                 continue;
             };
             findings.push(
@@ -201,6 +206,32 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             );
         }
     }
+}
+
+/// The seconds in which a device plugin waits for other components.
+const START_SECONDS: u64 = 120;
+
+/// gpuc-runtime reports this with the condition of the node.
+///
+/// Source: gpuc `runtime/src/publish/health_report.rs`, 2026-11-28.
+static INVALID_CONFIGURATION: Signature = Signature {
+    parts: &["InvalidConfiguration"],
+    message: "gpuc-runtime does not accept its configuration, and advertises no GPU",
+    help: "correct the ConfigMap of gpuc-runtime: run `gpuc build` and apply the tree",
+};
+
+/// The condition with which gpuc-runtime reports that its configuration is invalid, from the start.
+fn find_invalid_configuration(node: &NodeFacts<'_>) -> Option<(&'static Signature, Evidence)> {
+    let condition = node.node.condition("GPUsHealthy")?;
+    let is_invalid = condition.is_false() && INVALID_CONFIGURATION.matches(&condition.reason);
+    is_invalid.then(|| {
+        let evidence = Evidence::Field {
+            object: node.object(),
+            path: "status.conditions[GPUsHealthy].message".to_owned(),
+            value: condition.message.clone(),
+        };
+        (&INVALID_CONFIGURATION, evidence)
+    })
 }
 
 /// The first line of the table in the log of a pod whose sign its node shows.
@@ -228,12 +259,13 @@ fn shows(node: &NodeFacts<'_>, pod: &Pod, sign: Sign) -> bool {
         Sign::Unhealthy => offered.any(|(_, capacity, allocatable)| allocatable < capacity),
         Sign::WholeGpus => {
             let state = node.node.metadata.label("nvidia.com/mig.config.state");
-            let is_wanted = node.expected.as_ref().is_some_and(|expected| {
+            let has_whole = node.expected.as_ref().is_some_and(|expected| {
                 let mut names = expected.resources.keys();
+                let wanted = expected.resources.get(GPU).copied().unwrap_or_default();
                 names.any(|name| name.starts_with("nvidia.com/mig-"))
+                    && node.capacity(GPU) > u64::from(wanted)
             });
-            let has_whole = node.capacity(crate::doctor::context::GPU) > 0;
-            has_whole && is_wanted && matches!(state, None | Some("success"))
+            has_whole && matches!(state, None | Some("success"))
         }
     }
 }
@@ -271,6 +303,24 @@ mod tests {
             let (codes, text) = check(r#"{nvidia.com/gpu: "8"}"#, &signature.parts.join("x"));
             assert!(codes.is_empty(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_invalid_configuration_of_gpuc_runtime_explains_absent_gpus() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let objects = objects
+            .replace("nvcr.io/nvidia/k8s-device-plugin:v0.20.0", "gpuc-runtime:0.1.0")
+            .replace(
+                r#"[{type: Ready, status: "True"}]
+  - api"#,
+                r#"
+        - {type: Ready, status: "True"}
+        - {type: GPUsHealthy, status: "False", reason: InvalidConfiguration, message: "no GPU is advertised"}
+  - api"#,
+            );
+        let (codes, text) = codes(&objects);
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(text.contains("does not accept its configuration"), "{text}");
     }
 
     #[test]

@@ -86,14 +86,23 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 /// The seconds after which a pod without an error must be ready.
 const START_SECONDS: u64 = 300;
 
+/// The same, if its init containers wait for the driver.
+const INSTALL_SECONDS: u64 = 1800;
+
 fn check_pod(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Option<Finding> {
     let object = pod_ref(pod);
     // The driver on the node, or a fault that the log of the pod names.
     let causes = [object.clone(), ObjectRef::node(&pod.spec.node_name)];
     let Some(failure) = failure_of(pod) else {
+        let mut initial = pod.status.init_container_statuses.iter();
+        let limit = if initial.any(|it| !it.ready && it.state.terminated.is_none()) {
+            INSTALL_SECONDS
+        } else {
+            START_SECONDS
+        };
         let is_old = ctx
             .age(pod.metadata.creation_timestamp)
-            .is_some_and(|seconds| seconds > START_SECONDS);
+            .is_some_and(|seconds| seconds > limit);
         return is_old.then(|| {
             let message = format!("the pod of {} is not ready", advertiser.as_str());
             Finding::new(&CHECK.code, object.clone(), message)

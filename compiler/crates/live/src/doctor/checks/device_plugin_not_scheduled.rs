@@ -147,6 +147,7 @@ fn explain(
             advertiser.as_str()
         );
         return Finding::new(&CHECK.code, node.object(), message)
+            .depends_on([object])
             .help("read the events of the DaemonSet: a quota or an admission webhook may refuse its pods")
             .command(format!("kubectl describe daemonset --namespace {namespace} {own_name}"));
     };

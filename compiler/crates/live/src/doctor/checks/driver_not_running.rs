@@ -166,11 +166,31 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let pods = ctx.pods_on(node.name()).iter();
         let mut failing = pods.filter(|pod| is_active(pod) && !pod.is_ready());
         let finding = failing.find_map(|pod| check_pod(ctx, node, pod));
+        let finding = finding.or_else(|| check_condition(ctx, node));
         findings.extend(finding.map(|it| {
             let span = node.pool.map(|pool| pool.driver.span);
             it.input(span)
         }));
     }
+}
+
+/// A node on which gpuc-runtime finds no driver.
+///
+/// Source: gpuc `runtime/src/publish/health_report.rs`, 2026-11-28.
+fn check_condition(ctx: &Context<'_>, node: &NodeFacts<'_>) -> Option<Finding> {
+    let condition = node.node.condition("GPUsHealthy")?;
+    let is_missing = condition.is_false() && condition.reason == "DriverMissing";
+    if !is_missing || ctx.is_new(node, INSTALL_SECONDS) {
+        return None;
+    }
+    let path = "status.conditions[GPUsHealthy].message";
+    let message = "gpuc-runtime finds no driver on the node";
+    Some(
+        Finding::new(&CHECK.code, node.object(), message)
+            .field(node.object(), path, &condition.message)
+            .help("use an image of the operating system with the driver, or install it: `stack.driver` says which")
+            .command(format!("kubectl describe node {}", node.name())),
+    )
 }
 
 fn check_pod(ctx: &Context<'_>, node: &NodeFacts<'_>, pod: &Pod) -> Option<Finding> {
@@ -254,6 +274,29 @@ mod tests {
             assert_eq!(codes, [CHECK.code.id]);
             assert!(text.contains(signature.message), "{text}");
         }
+    }
+
+    #[test]
+    fn gpuc_runtime_reports_a_missing_driver() {
+        let objects = r#"apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: {name: gpu-1, labels: {node.kubernetes.io/instance-type: p5.48xlarge}}
+    status:
+      conditions:
+        - {type: Ready, status: "True"}
+        - {type: GPUsHealthy, status: "False", reason: DriverMissing, message: "libnvidia-ml.so.1 is absent"}
+  - apiVersion: v1
+    kind: Pod
+    metadata: {name: runtime-x, namespace: gpuc-system}
+    spec: {nodeName: gpu-1, containers: [{name: runtime, image: gpuc-runtime}]}
+    status: {phase: Running, conditions: [{type: Ready, status: "False"}]}
+"#;
+        let (codes, text) = codes(objects);
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(text.contains("explains: the node has no"), "{text}");
     }
 
     #[test]

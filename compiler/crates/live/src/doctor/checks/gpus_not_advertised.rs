@@ -53,11 +53,18 @@ items:
     run,
 };
 
+/// The seconds in which a new node registers its GPUs.
+const START_SECONDS: u64 = 600;
+
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes().filter(|node| node.node.is_ready()) {
         let Some(expected) = node.expected.as_ref().filter(|it| !it.is_dra) else {
             continue;
         };
+        // The driver and the device plugin start on a new node.
+        if ctx.is_new(node, START_SECONDS) {
+            continue;
+        }
         let offers_any = node.offered().any(|(_, capacity, _)| capacity > 0);
         if offers_any {
             continue;

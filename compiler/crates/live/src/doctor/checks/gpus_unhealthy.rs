@@ -39,7 +39,7 @@ items:
         ),
     },
     layer: Layer::Health,
-    is_symptom: false,
+    is_symptom: true,
     needs: &[Kind::Node],
     needs_logs: false,
     run,

@@ -2,6 +2,8 @@
 
 mod cdi_injection_failed;
 mod cluster_policy_ignored;
+mod compute_domain_not_ready;
+mod container_lost_gpu;
 mod device_plugin_log;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
@@ -9,6 +11,9 @@ mod driver_library_mismatch;
 mod driver_not_running;
 mod driver_too_old_for_image;
 mod driver_upgrade_stuck;
+mod exporter_not_running;
+mod fabric_manager_missing;
+mod gpu_isolation_hole;
 mod gpus_missing;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
@@ -18,6 +23,8 @@ mod mig_configuration_failed;
 mod mig_configuration_stuck;
 mod mig_manager_missing;
 mod mig_profile_unknown;
+mod monitor_not_selected;
+mod nccl_over_tcp;
 mod node_condition_reports_fault;
 mod node_not_ready;
 mod operator_validation_stuck;
@@ -25,6 +32,7 @@ mod plugin_on_cpu_nodes;
 mod pod_toleration_missing;
 mod runtime_class_missing;
 mod runtime_handler_missing;
+mod shared_memory_too_small;
 mod sharing_not_applied;
 mod stack;
 mod stale_health_agent;
@@ -64,6 +72,14 @@ pub static CHECKS: &[&Check] = &[
     &mig_profile_unknown::CHECK,
     &mig_manager_missing::CHECK,
     &pod_toleration_missing::CHECK,
+    &container_lost_gpu::CHECK,
+    &fabric_manager_missing::CHECK,
+    &shared_memory_too_small::CHECK,
+    &nccl_over_tcp::CHECK,
+    &compute_domain_not_ready::CHECK,
+    &gpu_isolation_hole::CHECK,
+    &exporter_not_running::CHECK,
+    &monitor_not_selected::CHECK,
 ];
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use super::stack::advertiser_refs;
 use super::stale_health_agent::is_stale;
 use super::xid::{find_xid, xid_help};
 use crate::doctor::check::Check;
@@ -131,12 +132,22 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             let Some((reporter, help)) = find_fault(node, condition) else {
                 continue;
             };
-            if is_stale(node, condition) {
+            // Other checks report these.
+            if is_stale(node, condition) || is_about_software(condition) {
                 continue;
             }
             findings.push(report(node, condition, reporter, help));
         }
     }
+}
+
+/// Whether a condition of gpuc-runtime is about the driver or the configuration.
+fn is_about_software(condition: &Condition) -> bool {
+    condition.kind == "GPUsHealthy"
+        && matches!(
+            condition.reason.as_str(),
+            "DriverMissing" | "InvalidConfiguration"
+        )
 }
 
 /// Who reports a fault with a condition, and what to do if no Xid is known.
@@ -181,7 +192,8 @@ fn report(
     let path = |field: &str| format!("status.conditions[{kind}].{field}");
     let mut finding = Finding::new(&CHECK.code, node.object(), text)
         .field(node.object(), &path("message"), message)
-        .input(node.pool_span());
+        .input(node.pool_span())
+        .depends_on(advertiser_refs(node));
     if let Some(since) = condition.last_transition_time {
         finding = finding.field(
             node.object(),
@@ -256,6 +268,7 @@ items:
             r#"{type: AcceleratedHardwareReady, status: "True"}"#,
             r"{type: GPUsHealthy, status: Unknown, reason: HealthNotMonitored}",
             r#"{type: SysLogsXIDError, status: "False", reason: SysLogsXIDErrorIsHealthy}"#,
+            r#"{type: GPUsHealthy, status: "False", reason: InvalidConfiguration}"#,
             r#"{type: FrequentKubeletRestart, status: "True"}"#,
             "{}",
         ] {

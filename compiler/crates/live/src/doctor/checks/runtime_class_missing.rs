@@ -8,7 +8,7 @@ use regex::Regex;
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
-use crate::objects::Event;
+use crate::objects::{Event, ObjectRef};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -93,9 +93,19 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 fn missing_class<'e>(ctx: &Context<'_>, event: &'e Event) -> Option<&'e str> {
     let name = MESSAGE.as_ref()?.captures(&event.message)?.get(1)?.as_str();
     let age = ctx.age(event.last_seen());
-    let is_old = age.is_some_and(|age| age > RETRY_SECONDS);
+    let is_old = age.is_none_or(|age| age > RETRY_SECONDS);
     let exists = ctx.state.object(Kind::RuntimeClass, "", name).is_some();
-    (!is_old && !exists).then_some(name)
+    (!is_old && !exists && !is_deleted(ctx, event)).then_some(name)
+}
+
+/// Whether the DaemonSet that an event is about does not exist any more.
+fn is_deleted(ctx: &Context<'_>, event: &Event) -> bool {
+    let daemon_sets = &ctx.state.daemon_sets;
+    let object = event.subject();
+    let mut others = daemon_sets.items.iter();
+    object.kind == "DaemonSet"
+        && daemon_sets.completeness.is_complete()
+        && !others.any(|it| ObjectRef::of_kind("DaemonSet", &it.metadata) == object)
 }
 
 #[cfg(test)]
@@ -122,6 +132,17 @@ mod tests {
         let (codes, text) = codes(&format!("{objects}{second}"));
         assert_eq!(codes, [CHECK.code.id], "{text}");
         assert_eq!(text.matches("-->").count(), 1, "{text}");
+    }
+
+    #[test]
+    fn events_of_deleted_daemon_sets_do_not_count() {
+        let other = r"  - apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: other, namespace: kube-system}
+";
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let (codes, text) = codes(&format!("{objects}{other}"));
+        assert!(codes.is_empty(), "{text}");
     }
 
     #[test]
