@@ -63,7 +63,7 @@ items:
 /// The seconds in which the daemons of a domain start.
 const START_SECONDS: u64 = 900;
 
-/// The error of an IMEX daemon beside another one.
+/// The error of an IMEX daemon if another one runs.
 ///
 /// Source: kubernetes-sigs/dra-driver-nvidia-gpu issue 524, 2026-11-28.
 const IN_USE: &str = "NV_ERR_IN_USE";

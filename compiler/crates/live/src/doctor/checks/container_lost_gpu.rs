@@ -20,8 +20,8 @@ no longer open.",
         reason: "If the container runtime does not know the device files of a container, `systemctl daemon-reload` or \
 a change of the container's resources removes its permission to open them. The GPUs work, but the container does not \
 reach them any more.",
-        remedy: "Delete the pod, so that it is created anew. To prevent it, let the device plugin use CDI, or set \
-`PASS_DEVICE_SPECS=true` in its DaemonSet, so that the container runtime knows the device files.",
+        remedy: "Delete the pod, so that its controller recreates it. To prevent it, let the device plugin use CDI, \
+or set `PASS_DEVICE_SPECS=true` in its DaemonSet, so that the container runtime knows the device files.",
         bad: r#"--- # objects.yaml
 apiVersion: v1
 kind: List
@@ -74,7 +74,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 Finding::new(&CHECK.code, pod_ref(pod), message)
                     .evidence(evidence)
                     .depends_on([ObjectRef::node(node.name())])
-                    .help("delete the pod, so that it is created anew, and let the device plugin use CDI")
+                    .help("delete the pod, so that its controller recreates it, and let the device plugin use CDI")
                     .command(format!("kubectl delete pod --namespace {namespace} {name}")),
             );
         }

@@ -65,7 +65,7 @@ enum Sign {
     NothingOffered,
     /// The node has unhealthy GPUs.
     Unhealthy,
-    /// The node offers whole GPUs beside MIG devices, or although its pool has MIG devices.
+    /// The node offers whole GPUs in addition to MIG devices, or although its pool has MIG devices.
     WholeGpus,
 }
 

@@ -2,6 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::Check;
 use crate::doctor::context::{Context, GPU};
 use crate::doctor::finding::{Finding, Layer};
@@ -63,6 +64,11 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         };
         // The driver and the device plugin start on a new node.
         if ctx.is_new(node, START_SECONDS) {
+            continue;
+        }
+        // The DRA driver publishes GPUs in other objects.
+        let mut advertisers = node.advertisers.iter();
+        if advertisers.any(|(_, advertiser)| *advertiser == Advertiser::Dra) {
             continue;
         }
         let offers_any = node.offered().any(|(_, capacity, _)| capacity > 0);

@@ -19,8 +19,9 @@ pub(super) static CHECK: Check = Check {
 them, and a label for NVIDIA's PCI devices if Node Feature Discovery runs on them and the GPU Operator is installed.",
         reason: "Pods that select a GPU model by its label stay pending. Without the PCI label, the GPU Operator \
 installs nothing on the node.",
-        remedy: "GPU Feature Discovery writes a file, and the worker of Node Feature Discovery on the same node turns \
-it into labels: the worker must run there, and its master must be reachable. Read the logs of both.",
+        remedy: "GPU Feature Discovery writes a file, which the worker of Node Feature Discovery on the same node \
+reads, or an object `NodeFeature`. The master of Node Feature Discovery turns both into labels. Read the logs of all \
+three.",
         bad: r#"--- # objects.yaml
 apiVersion: v1
 kind: List
@@ -93,8 +94,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     "read the logs of GPU Feature Discovery and of Node Feature Discovery's worker on the node"
                 }
                 None => {
-                    "run the worker of Node Feature Discovery on the node: it needs the tolerations of the node's \
-taints"
+                    "read the log of GPU Feature Discovery, and check that Node Feature Discovery runs: its worker \
+is not on the node"
                 }
             };
             let message = format!(

@@ -19,7 +19,7 @@ pub(super) static CHECK: Check = Check {
 runs, and the node has not been back from its reboot for 15 minutes.",
         reason: "The MIG manager stops the device plugin while it works. If it ends midway, the device plugin does not \
 start again, and the node offers no GPUs.",
-        remedy: "Restart the pod of the MIG manager on the node, or delete it so that its DaemonSet creates it anew: \
+        remedy: "Restart the pod of the MIG manager on the node, or delete it so that its DaemonSet recreates it: \
 it starts from the beginning.",
         bad: r#"--- # objects.yaml
 apiVersion: v1

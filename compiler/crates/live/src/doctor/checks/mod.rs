@@ -32,6 +32,8 @@ mod plugin_on_cpu_nodes;
 mod pod_toleration_missing;
 mod runtime_class_missing;
 mod runtime_handler_missing;
+#[cfg(test)]
+mod scenarios;
 mod shared_memory_too_small;
 mod sharing_not_applied;
 mod stack;

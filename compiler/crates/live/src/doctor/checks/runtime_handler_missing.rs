@@ -21,10 +21,11 @@ pub(super) static CHECK: Check = Check {
         summary: "the container runtime of a node does not know the handler of a RuntimeClass",
         checks: "Whether the container runtime of each node knows the handlers of the RuntimeClasses that its pods \
 use.",
-        reason: "The kubelet cannot create the sandbox of the pods, and tries it again for ever.",
+        reason: "The kubelet cannot create the sandbox of the pods, and retries indefinitely.",
         remedy: "NVIDIA's container toolkit adds the handler to the configuration of the container runtime and \
-restarts it. Check that its pod is ready on the node, and that it edits the file which the runtime reads: K3s, RKE2 \
-and some clouds use their own paths.",
+restarts it. Check that its pod is ready on the node, and that it edits the file which the runtime reads: K3s and \
+RKE2 use their own paths. On AKS, the handler is `nvidia-container-runtime`: set `operator.runtimeClass` of the GPU \
+Operator.",
         bad: r#"--- # objects.yaml
 apiVersion: v1
 kind: List

@@ -9,7 +9,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::advertiser_refs;
 use crate::doctor::check::Check;
-use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
 
@@ -99,24 +99,31 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             let path = "status.conditions[GPUsHealthy].message";
             finding = finding.field(node.object(), path, &condition.message);
         }
-        let label = node.node.metadata.label(CONFIG_LABEL);
+        let is_operator = matches!(
+            pool.plugin.value,
+            DevicePlugin::Nvidia | DevicePlugin::Operator
+        );
+        if is_operator {
+            let label = node.node.metadata.label(CONFIG_LABEL);
+            let path = format!("metadata.labels[\"{CONFIG_LABEL}\"]");
+            finding = finding.field(node.object(), &path, label.unwrap_or("absent"));
+        }
         let help = match pool.plugin.value {
             DevicePlugin::Cloud => {
-                "correct the sharing of the node pool in the cloud, which creates the nodes anew".to_owned()
+                "correct the sharing of the node pool in the cloud, which recreates the nodes"
             }
-            DevicePlugin::Gpuc => "apply the tree of `gpuc build`, and read the log of gpuc-runtime on the node: pods \
-with GPUs delay a change of MIG devices"
-                .to_owned(),
+            DevicePlugin::Gpuc => {
+                "apply the tree of `gpuc build`, and read the log of gpuc-runtime on the node: pods with GPUs delay a \
+change of MIG devices"
+            }
+            // The replicas are there, under the other name.
+            _ if offered.values().eq(wanted.values()) => {
+                "move `renameByDefault` in the configuration of the device plugin: it belongs in `sharing.timeSlicing` \
+or `sharing.mps`, and has no effect in `flags`"
+            }
             DevicePlugin::Nvidia | DevicePlugin::Operator => {
-                finding = finding.field(
-                    node.object(),
-                    &format!("metadata.labels[\"{CONFIG_LABEL}\"]"),
-                    label.unwrap_or("absent"),
-                );
-                format!(
-                    "apply the tree of `gpuc build`, and check that the label `{CONFIG_LABEL}` of the node, or the \
-default configuration of the device plugin, names the configuration of the pool"
-                )
+                "apply the tree of `gpuc build`, and check that the label `nvidia.com/device-plugin.config` of the \
+node, or the default configuration of the device plugin, names the configuration of the pool"
             }
         };
         findings.push(
@@ -145,7 +152,7 @@ fn is_being_partitioned(node: &NodeFacts<'_>) -> bool {
 
 /// Whether a resource of NVIDIA stands for GPUs: `nvidia.com/gpu`, `nvidia.com/gpu.shared`, `nvidia.com/mig-1g.5gb`.
 fn is_gpu_resource(name: &str) -> bool {
-    name.starts_with("nvidia.com/gpu") || name.starts_with("nvidia.com/mig-")
+    matches!(name, GPU | "nvidia.com/gpu.shared") || name.starts_with("nvidia.com/mig-")
 }
 
 /// Whether the offered resources have other names than the wanted ones, or numbers that a missing GPU does not explain.
@@ -196,6 +203,12 @@ mod tests {
         let configuration = configuration
             .replace("sharing: {timeSlicing: {replicas: 4}}", sharing)
             .replace("g6.2xlarge", "g6.12xlarge");
+        let image = r#"{runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}"#;
+        let configuration = if sharing.ends_with("# nvidia") {
+            configuration.replace(image, "{devicePlugin: nvidia}")
+        } else {
+            configuration
+        };
         let objects = objects.replace(r#"nvidia.com/gpu: "1""#, r#"nvidia.com/gpu: "4""#);
         let (diagnosis, text) = diagnose_objects(&configuration, &objects.replace(from, to));
         let causes = diagnosis.causes.iter();
@@ -221,6 +234,23 @@ mod tests {
         let (codes, text) = check(renamed, GPUS, r#"nvidia.com/gpu: "16""#);
         assert_eq!(codes, [CHECK.code.id], "{text}");
         let (codes, text) = check(renamed, GPUS, r#"nvidia.com/gpu.shared: "16""#);
+        assert!(codes.is_empty(), "{text}");
+    }
+
+    #[test]
+    fn replicas_under_the_other_name_are_a_matter_of_nesting() {
+        let sharing = "sharing: {timeSlicing: {replicas: 4, rename: true}} # nvidia";
+        let (codes, text) = check(sharing, GPUS, r#"nvidia.com/gpu: "16""#);
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(text.contains("`renameByDefault`"), "{text}");
+        let (_, text) = check(sharing, "", "");
+        assert!(text.contains("`nvidia.com/device-plugin.config`"), "{text}");
+    }
+
+    #[test]
+    fn other_resources_of_nvidia_do_not_count() {
+        let more = r#"nvidia.com/gpu: "4", nvidia.com/gpumem: "90000""#;
+        let (codes, text) = check("", GPUS, more);
         assert!(codes.is_empty(), "{text}");
     }
 
