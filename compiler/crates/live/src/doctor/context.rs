@@ -171,6 +171,13 @@ impl<'s> Context<'s> {
         Some(self.time?.seconds_since(since?))
     }
 
+    /// The node with this name.
+    pub fn node(&self, name: &str) -> Option<&NodeFacts<'s>> {
+        // The nodes of the state are sorted.
+        let index = self.nodes.binary_search_by(|node| node.name().cmp(name));
+        index.ok().and_then(|index| self.nodes.get(index))
+    }
+
     /// Whether a node was created in the last seconds. `false` if that is not known.
     pub fn is_new(&self, node: &NodeFacts<'_>, seconds: u64) -> bool {
         let age = self.age(node.node.metadata.creation_timestamp);

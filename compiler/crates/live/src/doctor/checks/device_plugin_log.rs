@@ -1,6 +1,9 @@
 //! The log of a device plugin names a fault.
 
+use std::sync::LazyLock;
+
 use gpuc_syntax::diag::{Code, Correction, Severity};
+use regex::Regex;
 
 use super::stack::{Signature, find_line, is_active, logs_command, pod_ref};
 use crate::doctor::advertiser::Advertiser;
@@ -193,19 +196,54 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 Advertiser::Runtime => find_invalid_configuration(node),
                 Advertiser::Dra => None,
             };
-            let Some((signature, evidence)) = found else {
-                continue;
-            };
-            findings.push(
-                Finding::new(&CHECK.code, pod_ref(pod), signature.message)
+            let found = found.map(|(signature, evidence)| {
+                let finding = Finding::new(&CHECK.code, pod_ref(pod), signature.message);
+                finding
                     .evidence(evidence)
-                    .input(node.pool.map(|pool| pool.plugin.span))
-                    .depends_on([node.object()])
                     .help(signature.help)
-                    .command(logs_command(pod)),
-            );
+                    .command(logs_command(pod))
+            });
+            let finding = found.or_else(|| check_mount(ctx, pod));
+            findings.extend(finding.map(|it| {
+                it.input(node.pool.map(|pool| pool.plugin.span))
+                    .depends_on([node.object()])
+            }));
         }
     }
+}
+
+/// The kubelet's message for a ConfigMap that does not exist.
+///
+/// Source: kubernetes `pkg/volume/configmap/configmap.go`; NVIDIA/gpu-operator issue 412, 2026-11-28.
+static MISSING_MAP: LazyLock<Option<Regex>> =
+    LazyLock::new(|| Regex::new(r#"configmap "([^"]+)" not found"#).ok());
+
+/// A pod that waits for a ConfigMap that does not exist.
+fn check_mount(ctx: &Context<'_>, pod: &Pod) -> Option<Finding> {
+    if pod.status.phase != "Pending" {
+        return None;
+    }
+    let event = ctx.event(&pod_ref(pod), "FailedMount")?;
+    let name = MISSING_MAP
+        .as_ref()?
+        .captures(&event.message)?
+        .get(1)?
+        .as_str();
+    let namespace = &pod.metadata.namespace;
+    // It may have been created since.
+    if ctx.state.object(Kind::ConfigMap, namespace, name).is_some() {
+        return None;
+    }
+    let message = format!("the ConfigMap `{name}` of the device plugin does not exist");
+    Some(
+        Finding::new(&CHECK.code, pod_ref(pod), message)
+            .evidence(Evidence::event(event))
+            .help(format!(
+                "create the ConfigMap `{name}` in the namespace `{namespace}`, or correct its name in the values of \
+the device plugin"
+            ))
+            .command(format!("kubectl get configmaps --namespace {namespace}")),
+    )
 }
 
 /// The seconds in which a device plugin waits for other components.
@@ -321,6 +359,24 @@ mod tests {
         let (codes, text) = codes(&objects);
         assert_eq!(codes, [CHECK.code.id], "{text}");
         assert!(text.contains("does not accept its configuration"), "{text}");
+    }
+
+    #[test]
+    fn a_config_map_that_does_not_exist_explains_the_pod() {
+        let event = r#"  - apiVersion: v1
+    kind: Event
+    metadata: {name: e, namespace: gpu}
+    involvedObject: {kind: Pod, namespace: gpu, name: plugin-x}
+    reason: FailedMount
+    message: 'MountVolume.SetUp failed for volume "config" : configmap "plugin-configs" not found'
+"#;
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let (objects, _) = objects.split_once("--- #").unwrap();
+        let ready = r#"{phase: Running, conditions: [{type: Ready, status: "True"}]}"#;
+        let objects = objects.replace(ready, "{phase: Pending}");
+        let (codes, text) = codes(&format!("{objects}{event}"));
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(text.contains("`plugin-configs`"), "{text}");
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::stack::{find_line, is_active, logs_command, pod_ref};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
-use crate::objects::{Node, Pod};
+use crate::objects::{ObjectRef, Pod};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -108,14 +108,14 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             None => "the image requires a newer driver than the node has".to_owned(),
         };
         let mut finding = Finding::new(&CHECK.code, pod_ref(pod), message).evidence(evidence);
-        let node = ctx.state.node(&pod.spec.node_name);
-        if let Some((node, version)) = node.and_then(driver_version) {
-            let object = crate::objects::ObjectRef::node(&node.metadata.name);
+        let node = ctx.node(&pod.spec.node_name);
+        let label = node.and_then(|it| it.node.metadata.label(VERSION_LABEL));
+        if let Some(version) = label {
+            let object = ObjectRef::node(&pod.spec.node_name);
             let path = format!("metadata.labels[\"{VERSION_LABEL}\"]");
             finding = finding.field(object, &path, version);
         }
-        let facts = ctx.nodes.iter().find(|it| it.name() == pod.spec.node_name);
-        let pool = facts.and_then(|it| it.pool);
+        let pool = node.and_then(|it| it.pool);
         let version = pool.and_then(|pool| pool.driver_version.as_ref());
         findings.push(
             finding
@@ -140,11 +140,6 @@ fn find_requirement(ctx: &Context<'_>, pod: &Pod) -> Option<(Option<String>, Evi
     }
     let is_known = |line: &str| LOG_TEXTS.iter().any(|text| line.contains(text));
     Some((None, find_line(ctx, pod, is_known)?))
-}
-
-/// A node and the version of its driver, from its label.
-fn driver_version(node: &Node) -> Option<(&Node, &str)> {
-    Some((node, node.metadata.label(VERSION_LABEL)?))
 }
 
 #[cfg(test)]

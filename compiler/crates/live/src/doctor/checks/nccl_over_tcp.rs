@@ -115,6 +115,9 @@ fn check_channel(ctx: &Context<'_>, node: &NodeFacts<'_>, pod: &Pod) -> Option<F
     let requested = PodDemand::new(pod).units(resource);
     let message = format!("NCCL uses TCP between nodes, although the node offers `{resource}`");
     let help = match requested {
+        0 if resource.starts_with("rdma/") => {
+            format!("request `{resource}` in the container, and add the capability `IPC_LOCK`")
+        }
         0 => format!("request `{resource}` in the container, as many as the node offers if it uses all GPUs"),
         _ => "check that the image contains NCCL's plugin for the network and that `LD_LIBRARY_PATH` contains its \
 folder, and permit all traffic between the nodes in the security group or firewall"

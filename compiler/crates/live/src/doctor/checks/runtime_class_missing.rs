@@ -1,5 +1,6 @@
 //! A RuntimeClass that pods of the GPU stack or with GPUs name does not exist.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
@@ -70,13 +71,13 @@ const RETRY_SECONDS: u64 = 1800;
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     let events = ctx.state.events.items.iter();
     let refused = events.filter(|event| event.reason == "FailedCreate");
-    let mut known = Vec::new();
+    let mut known = BTreeSet::new();
     for event in refused {
         let object = event.subject();
         let Some(name) = missing_class(ctx, event).filter(|_| !known.contains(&object)) else {
             continue;
         };
-        known.push(object.clone());
+        known.insert(object.clone());
         let message = format!("pods are refused: the RuntimeClass `{name}` does not exist");
         findings.push(
             Finding::new(&CHECK.code, object, message)
