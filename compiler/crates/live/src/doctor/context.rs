@@ -281,6 +281,17 @@ impl<'s> NodeFacts<'s> {
         amount.and_then(Quantity::units).unwrap_or_default()
     }
 
+    /// Whether the GPU Operator has stopped components on the node to replace the driver or to change MIG devices.
+    ///
+    /// Source: NVIDIA/k8s-driver-manager `cmd/driver-manager/main.go` (`pausedStr`); NVIDIA/mig-parted
+    /// `deployments/gpu-operator/labels.go`, 2026-11-28.
+    pub fn is_paused(&self) -> bool {
+        let mut labels = self.node.metadata.labels.iter();
+        labels.any(|(key, value)| {
+            key.starts_with("nvidia.com/gpu.deploy.") && value.contains("paused-for-")
+        })
+    }
+
     /// The place of the pool in gpu-cluster.yaml.
     pub fn pool_span(&self) -> Option<Span> {
         self.pool.map(|pool| pool.name.span)

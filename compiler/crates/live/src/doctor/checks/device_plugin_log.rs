@@ -74,15 +74,24 @@ enum Sign {
 
 /// Lines in the logs of device plugins, the most specific first.
 ///
-/// Source: NVIDIA/k8s-device-plugin `cmd/nvidia-device-plugin/main.go`, `internal/rm/health.go`, `internal/rm/rm.go`,
-/// `internal/plugin/mps.go`, `internal/resource/factory.go`, `cmd/config-manager/main.go`, 2026-11-28.
+/// Source: NVIDIA/k8s-device-plugin `cmd/nvidia-device-plugin/main.go`, `internal/rm/health.go`,
+/// `internal/rm/device_map.go`, `internal/plugin/mps.go`, `internal/resource/factory.go`,
+/// `cmd/config-manager/main.go`, 2026-11-28.
 const LINES: &[(Sign, Signature)] = &[
     (
         Sign::NothingOffered,
         Signature {
-            parts: &["invalid MIG configuration: more than one MIG device type present on node"],
+            parts: &["one MIG device type present on node"],
             message: "the GPUs of the node have MIG devices of several sizes, but the MIG strategy is `single`",
             help: "set the MIG strategy to `mixed`, or partition all GPUs of the node in the same way",
+        },
+    ),
+    (
+        Sign::NothingOffered,
+        Signature {
+            parts: &["at least one device with migEnabled=true was not configured correctly"],
+            message: "a GPU of the node is in MIG mode and has no MIG devices",
+            help: "create MIG devices on every GPU in MIG mode, or switch MIG mode off",
         },
     ),
     (

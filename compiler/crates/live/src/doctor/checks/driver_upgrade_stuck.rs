@@ -19,8 +19,8 @@ pub(super) static CHECK: Check = Check {
 stops for the upgrade are started again when the new driver is ready.",
         reason: "During an upgrade, the device plugin and the exporter of a node are stopped and the node is cordoned. \
 If the upgrade ends midway, both stay that way, and the GPUs are lost.",
-        remedy: "Drain the node, so that the driver can be unloaded, and restart its driver pod. Then remove the \
-labels `nvidia.com/gpu.deploy.*` with the value `paused-for-driver-upgrade`, or set them to `true`.",
+        remedy: "Drain the node, so that the driver can be unloaded, and restart its driver pod. Then set the labels \
+`nvidia.com/gpu.deploy.*` with the value `paused-for-driver-upgrade` to `true`.",
         bad: r#"--- # objects.yaml
 apiVersion: v1
 kind: List
@@ -81,8 +81,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     .field(node.object(), &path, value)
                     .field(pod_ref(pod), "status.conditions[Ready].status", "True")
                     .help(format!(
-                        "remove the labels `nvidia.com/gpu.deploy.*` with the value `{PAUSED}` from the node: the GPU \
-Operator sets them again"
+                        "set the labels `nvidia.com/gpu.deploy.*` of the node with the value `{PAUSED}` to `true`"
                     ))
                     .command(format!("kubectl get node {} --show-labels", node.name())),
             );
@@ -93,9 +92,8 @@ Operator sets them again"
 /// The label of a component that is stopped although the driver is ready for a long time, and the driver's pod.
 fn paused_component<'s>(ctx: &Context<'s>, node: &NodeFacts<'s>) -> Option<(&'s str, &'s Pod)> {
     let mut labels = node.node.metadata.labels.iter();
-    let (key, _) = labels.find(|(key, value)| {
-        key.starts_with("nvidia.com/gpu.deploy.") && value.starts_with(PAUSED)
-    })?;
+    let (key, _) = labels
+        .find(|(key, value)| key.starts_with("nvidia.com/gpu.deploy.") && value.contains(PAUSED))?;
     let mut pods = ctx.pods_on(node.name()).iter();
     let driver = pods.find(|pod| {
         let is_driver = has_name(pod, &["nvidia-driver-daemonset", "nvidia-gpu-driver-"]);

@@ -78,7 +78,7 @@ const SIGNATURES: &[Signature] = &[
         help: "set `runtimeClassName: nvidia` in the DaemonSet of the exporter",
     },
     Signature {
-        parts: &["Error connecting to nv-hostengine"],
+        parts: &["connecting to nv-hostengine"],
         message: "the exporter of GPU metrics does not reach DCGM's host engine",
         help: "run the host engine on the node, or let the exporter start its own: remove the address of the host \
 engine from its arguments",

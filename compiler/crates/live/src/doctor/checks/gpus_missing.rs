@@ -99,7 +99,7 @@ const COUNT_LABEL: &str = "nvidia.com/gpu.count";
 /// Labels of nodes that share their GPUs, with the values that mean that they do not.
 ///
 /// Source: NVIDIA/k8s-device-plugin `internal/lm/resource.go`; NVIDIA/mig-parted
-/// `deployments/container/nvidia-mig-manager.yaml`; GKE's node labels, 2026-11-28.
+/// `deployments/gpu-operator/nvidia-mig-manager-example.yaml`; GKE's node labels, 2026-11-28.
 const SHARING_LABELS: &[(&str, &[&str])] = &[
     ("nvidia.com/gpu.sharing-strategy", &["none", ""]),
     ("nvidia.com/gpu.replicas", &["0", "1"]),

@@ -63,7 +63,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             continue;
         };
         // The driver and the device plugin start on a new node.
-        if ctx.is_new(node, START_SECONDS) {
+        if ctx.is_new(node, START_SECONDS) || node.is_paused() {
             continue;
         }
         // The DRA driver publishes GPUs in other objects.

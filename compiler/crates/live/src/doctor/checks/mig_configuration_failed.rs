@@ -51,7 +51,7 @@ pub(super) const CONFIG_LABEL: &str = "nvidia.com/mig.config";
 
 /// The label with the state of that configuration: `pending`, `rebooting`, `failed` or `success`.
 ///
-/// Source: NVIDIA/mig-parted `deployments/container/reconfigure-mig.sh`, 2026-11-28.
+/// Source: NVIDIA/mig-parted `deployments/gpu-operator/reconfigure-mig.go`, 2026-11-28.
 pub(super) const STATE_LABEL: &str = "nvidia.com/mig.config.state";
 
 /// The pod of the MIG manager on a node.

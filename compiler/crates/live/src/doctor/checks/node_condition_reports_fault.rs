@@ -73,7 +73,7 @@ const REPLACE: &str = "drain and reboot the node; replace the machine if the fau
 
 /// The conditions.
 ///
-/// Source: aws/eks-node-monitoring-agent `pkg/conditions`; GoogleCloudPlatform/container-engine-accelerators
+/// Source: aws/eks-node-monitoring-agent `monitors/nvidia`; GoogleCloudPlatform/container-engine-accelerators
 /// `pkg/gpu/nvidia/health_check`; MicrosoftDocs/azure-aks-docs `articles/aks/gpu-health-monitoring.md` and
 /// Azure/AgentBaker pull request 8797; NVIDIA/NVSentinel `health-monitors`; gpuc `runtime/src/publish`, 2026-11-28.
 const CONDITIONS: &[KnownCondition] = &[

@@ -152,6 +152,34 @@ fn a_new_node_has_no_finding_while_its_components_start() {
 }
 
 #[test]
+fn a_driver_that_is_being_replaced_has_no_finding() {
+    let labels = LABELS.replace(
+        "upgrade-state: upgrade-done",
+        "upgrade-state: pod-restart-required",
+    );
+    let paused =
+        format!("{labels}\n        nvidia.com/gpu.deploy.device-plugin: paused-for-driver-upgrade");
+    let mut items = vec![node("gpu-1", &paused, r#", nvidia.com/gpu: "0""#, OLD)];
+    let starting = r#"phase: Running, conditions: [{type: Ready, status: "False"}]"#;
+    items.push(pod(
+        "nvidia-driver-daemonset",
+        "gpu-1",
+        "driver",
+        NEW,
+        starting,
+    ));
+    items.push(pod(
+        "nvidia-dcgm-exporter",
+        "gpu-1",
+        "dcgm-exporter",
+        OLD,
+        READY,
+    ));
+    let (codes, text) = codes(&cluster(&items));
+    assert!(codes.is_empty(), "{text}");
+}
+
+#[test]
 fn mig_devices_of_the_mixed_strategy_have_no_finding() {
     let labels = LABELS
         .replace("mig.config: all-disabled", "mig.config: all-balanced")

@@ -18,7 +18,8 @@ pub(super) static CHECK: Check = Check {
 allocatable.",
         reason: "The agent keeps the condition for days after it lost the connection to DCGM. Automatic repair \
 replaces nodes with this condition, although their GPUs work.",
-        remedy: "Restart the agent's pod on the node, and check that DCGM runs there.",
+        remedy: "Check that DCGM runs on the node: its DaemonSet `dcgm-server` must tolerate the taints of the node. \
+Then restart the agent's pod there.",
         bad: r#"--- # objects.yaml
 apiVersion: v1
 kind: List
@@ -89,7 +90,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             }
             findings.push(
                 finding
-                    .help("restart the pod of the node monitoring agent on the node")
+                    .help("check that the DaemonSet `dcgm-server` runs on the node, then restart the pod of the node \
+monitoring agent")
                     .command(format!(
                         "kubectl get pods --namespace kube-system --field-selector spec.nodeName={}",
                         node.name()
