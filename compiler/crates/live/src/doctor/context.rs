@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use gpuc_model::cloud::MachineName;
 use gpuc_model::{Cluster, Pool, Registry};
 use gpuc_syntax::source::Span;
 
@@ -21,6 +22,8 @@ pub struct Context<'s> {
     pub state: &'s ClusterState,
     /// The cluster in gpu-cluster.yaml, if it is given.
     pub cluster: Option<&'s Cluster>,
+    /// The clouds.
+    pub registry: &'static Registry,
     /// The time of the state.
     pub time: Option<Timestamp>,
     /// The nodes, in the order of the state.
@@ -119,6 +122,7 @@ impl<'s> Context<'s> {
         Self {
             state,
             cluster,
+            registry,
             time: state.time(),
             nodes: nodes.collect(),
             advertisers: advertisers.collect(),
@@ -176,6 +180,33 @@ impl<'s> Context<'s> {
     /// The seconds since a time; `None` if one of the times is not known.
     pub fn age(&self, since: Option<Timestamp>) -> Option<u64> {
         Some(self.time?.seconds_since(since?))
+    }
+
+    /// The node with this name.
+    pub fn node(&self, name: &str) -> Option<&NodeFacts<'s>> {
+        // The nodes of the state are sorted.
+        let index = self.nodes.binary_search_by(|node| node.name().cmp(name));
+        index.ok().and_then(|index| self.nodes.get(index))
+    }
+
+    /// Whether a node was created in the last seconds. `false` if that is not known.
+    pub fn is_new(&self, node: &NodeFacts<'_>, seconds: u64) -> bool {
+        let age = self.age(node.node.metadata.creation_timestamp);
+        age.is_some_and(|age| age < seconds)
+    }
+
+    /// Whether it is certain that a node has no GPUs: gpu-cluster.yaml or its machine type says so, and it offers none.
+    pub fn is_without_gpus(&self, node: &NodeFacts<'_>) -> bool {
+        if node.has_gpus() {
+            return false;
+        }
+        let has_none = node.expected.as_ref().is_some_and(|it| it.gpus == 0);
+        let machine = node.node.metadata.label(INSTANCE_TYPE);
+        let is_cpu_machine = |name: &str| {
+            let mut clouds = self.registry.clouds.iter();
+            clouds.any(|cloud| matches!(cloud.machine_name(name), MachineName::Cpu(_)))
+        };
+        has_none || machine.is_some_and(is_cpu_machine)
     }
 
     /// The nodes with GPUs.
@@ -253,6 +284,23 @@ impl<'s> NodeFacts<'s> {
     pub fn allocatable(&self, resource: &str) -> u64 {
         let amount = self.node.status.allocatable.get(resource);
         amount.and_then(Quantity::units).unwrap_or_default()
+    }
+
+    /// The capacity of a resource.
+    pub fn capacity(&self, resource: &str) -> u64 {
+        let amount = self.node.status.capacity.get(resource);
+        amount.and_then(Quantity::units).unwrap_or_default()
+    }
+
+    /// Whether the GPU Operator has stopped components on the node to replace the driver or to change MIG devices.
+    ///
+    /// Source: NVIDIA/k8s-driver-manager `cmd/driver-manager/main.go` (`pausedStr`); NVIDIA/mig-parted
+    /// `deployments/gpu-operator/labels.go`, 2026-11-28.
+    pub fn is_paused(&self) -> bool {
+        let mut labels = self.node.metadata.labels.iter();
+        labels.any(|(key, value)| {
+            key.starts_with("nvidia.com/gpu.deploy.") && value.contains("paused-for-")
+        })
     }
 
     /// The place of the pool in gpu-cluster.yaml.

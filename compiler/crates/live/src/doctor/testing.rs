@@ -39,10 +39,32 @@ pub(crate) fn compile_cluster(text: &str) -> (Compilation, Sources) {
     (compilation, sources)
 }
 
+/// The separator before a container log in an example; the path of the log follows.
+const LOG_SEPARATOR: &str = "--- # logs/";
+
+/// The files of an example: the objects, and the container logs after [`LOG_SEPARATOR`].
+fn split_files(objects: &str) -> Vec<(&str, &str)> {
+    let (first, logs) = match objects.find(LOG_SEPARATOR) {
+        Some(index) => objects.split_at(index),
+        None => (objects, ""),
+    };
+    let logs = logs.split("--- # ").filter_map(|it| it.split_once('\n'));
+    std::iter::once(("objects.yaml", first))
+        .chain(logs)
+        .collect()
+}
+
 /// The diagnosis of objects as YAML, in a cluster with this configuration, which may be empty; and as text.
 pub(crate) fn diagnose_objects(configuration: &str, objects: &str) -> (Diagnosis, String) {
-    let load = |_: &str| Ok(objects.as_bytes().to_vec());
-    let (state, problems) = read_files(&["objects.yaml".to_owned()], &load);
+    let files = split_files(objects);
+    let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let load = |path: &str| {
+        let found = files.iter().find(|(name, _)| *name == path);
+        found
+            .map(|(_, text)| text.as_bytes().to_vec())
+            .ok_or_else(|| "not found".to_owned())
+    };
+    let (state, problems) = read_files(&paths, &load);
     assert_eq!(problems, []);
     if configuration.is_empty() {
         let diagnosis = diagnose(&state, None, &REGISTRY);

@@ -52,7 +52,11 @@ mod tests {
 
     fn parse(path: &str) -> Option<String> {
         let log = parse_path(path, "")?;
-        let previous = if log.is_previous { "previous" } else { "current" };
+        let previous = if log.is_previous {
+            "previous"
+        } else {
+            "current"
+        };
         Some([&log.namespace, &log.pod, &log.container, previous].join(" "))
     }
 

@@ -2,11 +2,12 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use super::stack::{describe_command, failure_command, failure_of, pod_ref};
 use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
-use crate::objects::{ContainerStatus, ObjectRef, Pod};
+use crate::objects::{ObjectRef, Pod};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -73,6 +74,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             if pod.is_ready() || is_going || !node.node.is_ready() {
                 continue;
             }
+            // Another check reports plugins on nodes without GPUs.
+            if ctx.is_without_gpus(node) {
+                continue;
+            }
             findings.extend(check_pod(ctx, pod, *advertiser));
         }
     }
@@ -81,25 +86,34 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 /// The seconds after which a pod without an error must be ready.
 const START_SECONDS: u64 = 300;
 
+/// The same, if its init containers wait for the driver.
+const INSTALL_SECONDS: u64 = 1800;
+
 fn check_pod(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Option<Finding> {
-    let object = ObjectRef::of_kind("Pod", &pod.metadata);
-    let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
-    let failed = pod.container_statuses().find_map(failure);
-    let Some((container, reason, field, message)) = failed else {
+    let object = pod_ref(pod);
+    // The driver on the node, or a fault that the log of the pod names.
+    let causes = [object.clone(), ObjectRef::node(&pod.spec.node_name)];
+    let Some(failure) = failure_of(pod) else {
+        let mut initial = pod.status.init_container_statuses.iter();
+        let limit = if initial.any(|it| !it.ready && it.state.terminated.is_none()) {
+            INSTALL_SECONDS
+        } else {
+            START_SECONDS
+        };
         let is_old = ctx
             .age(pod.metadata.creation_timestamp)
-            .is_some_and(|seconds| seconds > START_SECONDS);
+            .is_some_and(|seconds| seconds > limit);
         return is_old.then(|| {
             let message = format!("the pod of {} is not ready", advertiser.as_str());
             Finding::new(&CHECK.code, object.clone(), message)
+                .depends_on(causes)
                 .field(object, "status.phase", &pod.status.phase)
                 .help("read the conditions and the log of the pod")
-                .command(format!(
-                    "kubectl describe pod --namespace {namespace} {name}"
-                ))
+                .command(describe_command(pod))
         });
     };
-    let help = match reason.as_str() {
+    let reason = failure.reason.as_str();
+    let help = match reason {
         "OOMKilled" => "raise the memory limit of the container",
         "ErrImagePull" | "ImagePullBackOff" | "ErrImageNeverPull" | "InvalidImageName" => {
             "correct the image, or give the nodes access to its registry"
@@ -110,56 +124,13 @@ fn check_pod(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Option<Fin
         }
         _ => "read the log of the container before its last restart",
     };
-    let command = match reason.as_str() {
-        "OOMKilled" | "CrashLoopBackOff" | "Error" => {
-            format!(
-                "kubectl logs --namespace {namespace} {name} --container {container} --previous"
-            )
-        }
-        _ => format!("kubectl describe pod --namespace {namespace} {name}"),
-    };
     let text = format!(
         "the pod of {} does not run: `{reason}`",
         advertiser.as_str()
     );
     let finding = Finding::new(&CHECK.code, object.clone(), text)
+        .depends_on(causes)
         .help(help)
-        .command(command);
-    Some(finding.field(object, &field, message))
-}
-
-/// The failure of a container: its name, the reason, and the field with the reason.
-fn failure(status: &ContainerStatus) -> Option<(String, String, String, String)> {
-    let name = &status.name;
-    let killed = status.last_state.terminated.as_ref();
-    if let Some(killed) = killed.filter(|it| it.reason == "OOMKilled") {
-        let field = format!("status.containerStatuses[{name}].lastState.terminated.reason");
-        return Some((
-            name.clone(),
-            killed.reason.clone(),
-            field,
-            killed.reason.clone(),
-        ));
-    }
-    let ended = status.state.terminated.as_ref();
-    if let Some(ended) = ended.filter(|it| it.exit_code != 0) {
-        let field = format!("status.containerStatuses[{name}].state.terminated");
-        let value = format!("{} (exit code {})", ended.reason, ended.exit_code);
-        return Some((name.clone(), ended.reason.clone(), field, value));
-    }
-    let waiting = status.state.waiting.as_ref()?;
-    // Containers that are about to start.
-    if matches!(
-        waiting.reason.as_str(),
-        "" | "ContainerCreating" | "PodInitializing"
-    ) {
-        return None;
-    }
-    let field = format!("status.containerStatuses[{name}].state.waiting.message");
-    Some((
-        name.clone(),
-        waiting.reason.clone(),
-        field,
-        waiting.message.clone(),
-    ))
+        .command(failure_command(pod, &failure));
+    Some(finding.field(object, &failure.field, failure.value))
 }

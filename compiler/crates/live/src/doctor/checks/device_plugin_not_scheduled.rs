@@ -92,7 +92,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let is_new = ctx
             .age(node.node.metadata.creation_timestamp)
             .is_some_and(|seconds| seconds < 120);
-        if !node.node.is_ready() || !node.advertisers.is_empty() || is_new {
+        if !node.node.is_ready() || !node.advertisers.is_empty() || is_new || node.is_paused() {
             continue;
         }
         // Advertised by something that gpuc does not know.

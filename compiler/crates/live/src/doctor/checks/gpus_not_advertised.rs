@@ -2,6 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::Check;
 use crate::doctor::context::{Context, GPU};
 use crate::doctor::finding::{Finding, Layer};
@@ -53,11 +54,23 @@ items:
     run,
 };
 
+/// The seconds in which a new node registers its GPUs.
+const START_SECONDS: u64 = 600;
+
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes().filter(|node| node.node.is_ready()) {
         let Some(expected) = node.expected.as_ref().filter(|it| !it.is_dra) else {
             continue;
         };
+        // The driver and the device plugin start on a new node.
+        if ctx.is_new(node, START_SECONDS) || node.is_paused() {
+            continue;
+        }
+        // The DRA driver publishes GPUs in other objects.
+        let mut advertisers = node.advertisers.iter();
+        if advertisers.any(|(_, advertiser)| *advertiser == Advertiser::Dra) {
+            continue;
+        }
         let offers_any = node.offered().any(|(_, capacity, _)| capacity > 0);
         if offers_any {
             continue;

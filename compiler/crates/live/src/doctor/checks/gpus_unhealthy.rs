@@ -3,9 +3,9 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use crate::doctor::check::Check;
-use crate::doctor::context::Context;
+use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
-use crate::objects::ObjectRef;
+use crate::objects::{ObjectRef, Pod};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -39,16 +39,35 @@ items:
         ),
     },
     layer: Layer::Health,
-    is_symptom: false,
+    is_symptom: true,
     needs: &[Kind::Node],
     needs_logs: false,
     run,
 };
 
+/// The seconds in which a device plugin that is ready registers its devices.
+const REGISTER_SECONDS: u64 = 120;
+
+/// Whether the device plugin of a node is not running, or has just started. Other checks report one that fails.
+fn is_plugin_restarting(ctx: &Context<'_>, node: &NodeFacts<'_>) -> bool {
+    let is_settled = |pod: &Pod| {
+        let ready = pod.condition("Ready").filter(|it| it.is_true());
+        let age = ready.map(|it| ctx.age(it.last_transition_time));
+        age.is_some_and(|age| age.is_none_or(|age| age > REGISTER_SECONDS))
+    };
+    let mut pods = node.advertisers.iter();
+    let is_known = !ctx.advertisers.is_empty() || !node.advertisers.is_empty();
+    is_known && !pods.any(|(pod, _)| is_settled(pod))
+}
+
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.nodes.iter().filter(|node| node.node.is_ready()) {
         for (resource, capacity, allocatable) in node.offered() {
             if allocatable >= capacity {
+                continue;
+            }
+            // While no device plugin is registered, the kubelet keeps the capacity for some minutes.
+            if allocatable == 0 && is_plugin_restarting(ctx, node) {
                 continue;
             }
             let unhealthy = capacity - allocatable;
@@ -80,5 +99,42 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             }
             findings.push(finding.depends_on(pods));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::codes;
+    use super::CHECK;
+
+    fn check(allocatable: &str, since: &str) -> (Vec<&'static str>, String) {
+        codes(&format!(
+            r#"apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata: {{name: gpu-1, labels: {{nvidia.com/gpu.present: "true"}}}}
+    status:
+      capacity: {{nvidia.com/gpu: "8"}}
+      allocatable: {{nvidia.com/gpu: "{allocatable}"}}
+      conditions: [{{type: Ready, status: "True", lastHeartbeatTime: "2026-11-28T12:10:00Z"}}]
+  - apiVersion: v1
+    kind: Pod
+    metadata: {{name: plugin, namespace: kube-system}}
+    spec: {{nodeName: gpu-1, containers: [{{name: plugin, image: k8s-device-plugin}}]}}
+    status: {{phase: Running, conditions: [{{type: Ready, status: "True", lastTransitionTime: "{since}"}}]}}
+"#
+        ))
+    }
+
+    #[test]
+    fn a_device_plugin_that_restarts_registers_soon() {
+        let (codes, text) = check("0", "2026-11-28T12:09:30Z");
+        assert!(codes.is_empty(), "{text}");
+        let (codes, text) = check("0", "2026-11-28T12:00:00Z");
+        assert_eq!(codes, [CHECK.code.id], "{text}");
+        let (codes, text) = check("7", "2026-11-28T12:09:30Z");
+        assert_eq!(codes, [CHECK.code.id], "{text}");
     }
 }

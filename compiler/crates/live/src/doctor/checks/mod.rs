@@ -1,21 +1,44 @@
 //! The checks of running clusters, one file each.
 
+mod cdi_injection_failed;
 mod claim_not_allocated;
+mod cluster_policy_ignored;
 mod cluster_queue_inactive;
+mod compute_domain_not_ready;
+mod container_lost_gpu;
+mod device_plugin_log;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
 mod drain_blocked;
+mod driver_library_mismatch;
+mod driver_not_running;
+mod driver_too_old_for_image;
+mod driver_upgrade_stuck;
+mod exporter_not_running;
+mod fabric_manager_missing;
 mod flavor_mismatch;
+mod gpu_isolation_hole;
 mod gpus_fragmented;
+mod gpus_missing;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
 mod job_still_suspended;
+mod labels_missing;
 mod limit_range_violated;
 mod messages;
+mod mig_configuration_failed;
+mod mig_configuration_stuck;
+mod mig_manager_missing;
+mod mig_profile_unknown;
+mod monitor_not_selected;
+mod nccl_over_tcp;
 mod node_claim_stuck;
+mod node_condition_reports_fault;
 mod node_not_ready;
 mod node_pool_incompatible;
 mod nodes_cordoned;
+mod operator_validation_stuck;
+mod plugin_on_cpu_nodes;
 mod pod_labels_unmatched;
 mod pod_rejected_by_kubelet;
 mod pod_resource_not_offered;
@@ -30,22 +53,55 @@ mod queue_missing;
 mod quota_exceeded;
 mod refusals;
 mod resource_not_covered;
+mod runtime_class_missing;
+mod runtime_handler_missing;
 mod scale_up_not_possible;
+#[cfg(test)]
+mod scenarios;
+mod shared_memory_too_small;
+mod sharing_not_applied;
+mod stack;
+mod stale_health_agent;
+mod startup_taint_stuck;
 mod topology_too_small;
+mod two_device_plugins;
 mod webhook_unavailable;
 mod webhooks;
 mod workload_too_large;
 mod workloads;
+mod xid;
 
 use super::check::Check;
 
 /// Every check, by id.
 pub static CHECKS: &[&Check] = &[
     &node_not_ready::CHECK,
+    &driver_not_running::CHECK,
+    &operator_validation_stuck::CHECK,
+    &driver_upgrade_stuck::CHECK,
+    &runtime_class_missing::CHECK,
+    &runtime_handler_missing::CHECK,
+    &cdi_injection_failed::CHECK,
+    &driver_too_old_for_image::CHECK,
+    &driver_library_mismatch::CHECK,
+    &cluster_policy_ignored::CHECK,
+    &device_plugin_log::CHECK,
     &gpus_not_advertised::CHECK,
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,
+    &two_device_plugins::CHECK,
+    &gpus_missing::CHECK,
+    &sharing_not_applied::CHECK,
+    &startup_taint_stuck::CHECK,
+    &plugin_on_cpu_nodes::CHECK,
+    &labels_missing::CHECK,
     &gpus_unhealthy::CHECK,
+    &node_condition_reports_fault::CHECK,
+    &stale_health_agent::CHECK,
+    &mig_configuration_failed::CHECK,
+    &mig_configuration_stuck::CHECK,
+    &mig_profile_unknown::CHECK,
+    &mig_manager_missing::CHECK,
     &pod_resource_not_offered::CHECK,
     &pod_too_large::CHECK,
     &pod_toleration_missing::CHECK,
@@ -72,6 +128,14 @@ pub static CHECKS: &[&Check] = &[
     &scale_up_not_possible::CHECK,
     &node_pool_incompatible::CHECK,
     &node_claim_stuck::CHECK,
+    &container_lost_gpu::CHECK,
+    &fabric_manager_missing::CHECK,
+    &shared_memory_too_small::CHECK,
+    &nccl_over_tcp::CHECK,
+    &compute_domain_not_ready::CHECK,
+    &gpu_isolation_hole::CHECK,
+    &exporter_not_running::CHECK,
+    &monitor_not_selected::CHECK,
 ];
 
 #[cfg(test)]

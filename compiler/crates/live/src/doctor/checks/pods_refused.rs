@@ -16,7 +16,7 @@ pub(super) static CHECK: Check = Check {
         severity: Severity::Error,
         summary: "the API server refuses to create pods",
         checks: "Whether the API server refused to create a pod in the last hour, because of a missing \
-RuntimeClass, PriorityClass or ServiceAccount, of Pod Security, of an admission policy, or of a webhook.",
+PriorityClass or ServiceAccount, of Pod Security, of an admission policy, or of a webhook.",
         reason: "The pods do not exist, so that `kubectl get pods` shows nothing: only an event of the Job, the \
 DaemonSet or another owner names the reason.",
         remedy: "Create the object that the message names, or change the template of the pod as the policy \
@@ -42,8 +42,8 @@ items:
     involvedObject: {kind: Job, namespace: ml, name: train}
     reason: FailedCreate
     message: >-
-      Error creating: pods "train-x" is forbidden: pod rejected:
-      RuntimeClass "nvidia" not found
+      Error creating: pods "train-x" is forbidden: no PriorityClass
+      with name production was found
 "#,
         correction: Correction::Replace("suspend: false", "suspend: true"),
     },
@@ -61,11 +61,6 @@ type Signature = (&'static str, &'static str, &'static str);
 /// `staging/src/k8s.io/apiserver/pkg/admission/plugin/policy/validating`, `staging/src/k8s.io/pod-security-admission`,
 /// 2026-11-28.
 static SIGNATURES: &[Signature] = &[
-    (
-        "RuntimeClass ",
-        "the RuntimeClass {} does not exist",
-        "create the RuntimeClass {}, or remove `runtimeClassName` from the pod's template",
-    ),
     (
         "no PriorityClass with name ",
         "the PriorityClass {} does not exist",
@@ -153,6 +148,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 
 /// The problem and what to do, if the answer is known and does not pass by itself.
 fn explain(ctx: &Context<'_>, message: &str) -> Option<(String, String)> {
+    // Another check reports missing RuntimeClasses.
+    if message.contains("pod rejected: RuntimeClass ") {
+        return None;
+    }
     let mut signatures = SIGNATURES.iter();
     let found = signatures.find_map(|(text, problem, help)| {
         let (_, rest) = message.split_once(text)?;
@@ -168,13 +167,12 @@ fn explain(ctx: &Context<'_>, message: &str) -> Option<(String, String)> {
             None => String::new(),
         };
         // The owner tries again after the object was created.
-        let kinds = [Kind::RuntimeClass, Kind::PriorityClass];
-        let exists = problem.ends_with("does not exist")
-            && kinds.iter().any(|kind| {
-                let is_meant = problem.contains(kind.info().name);
-                let object = ctx.state.object(*kind, "", name.trim_matches('`'));
-                is_meant && object.is_some()
-            });
+        let name_alone = name.trim_matches('`');
+        let exists = problem.starts_with("the PriorityClass")
+            && ctx
+                .state
+                .object(Kind::PriorityClass, "", name_alone)
+                .is_some();
         let texts = (problem.replace("{}", &name), help.replace("{}", &name));
         Some((texts, exists))
     });
@@ -262,9 +260,10 @@ mod tests {
 
     #[test]
     fn classes_that_exist_by_now_are_silent() {
-        let message = "Error creating: pods \"x\" is forbidden: pod rejected: RuntimeClass \"nvidia\" not found";
+        let message =
+            "Error creating: pods \"x\" is forbidden: no PriorityClass with name high was found";
         let event = event("DaemonSet", "a", "FailedCreate", message, "11:50:00");
-        let class = r#"{"kind": "RuntimeClass", "apiVersion": "node.k8s.io/v1", "metadata": {"name": "nvidia"}}"#;
+        let class = r#"{"kind": "PriorityClass", "apiVersion": "scheduling.k8s.io/v1", "metadata": {"name": "high"}}"#;
         assert_eq!(
             codes(&list_objects(&[HEALTHY_NODE, &event])).0,
             ["GPUC7603"]
