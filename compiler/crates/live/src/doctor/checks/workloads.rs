@@ -46,7 +46,7 @@ pub(super) enum Obstacle {
     },
     /// The pods do not tolerate a taint of a flavor.
     Taint {
-        /// The taint, as Kueue writes it.
+        /// The taint, as `kubectl` writes it.
         taint: String,
         /// The flavor.
         flavor: String,
@@ -139,13 +139,24 @@ impl Obstacle {
         }
         if let Some(captures) = capture(&TAINT, text) {
             return Some(Self::Taint {
-                taint: group(&captures, 1),
+                taint: taint_text(&group(&captures, 1)),
                 flavor: group(&captures, 2),
             });
         }
         let captures = capture(&AFFINITY, text)?;
         let flavor = group(&captures, 1);
         Some(Self::Affinity { flavor })
+    }
+}
+
+/// A taint that Go printed, `{key value effect <nil>}`, as `kubectl` writes it: `key=value:effect`.
+fn taint_text(printed: &str) -> String {
+    let parts = printed.trim_start_matches('{').trim_end_matches('}');
+    let parts: Vec<&str> = parts.split(' ').collect();
+    match parts[..] {
+        [key, "", effect, ..] => format!("{key}:{effect}"),
+        [key, value, effect, ..] => format!("{key}={value}:{effect}"),
+        _ => printed.to_owned(),
     }
 }
 
@@ -258,7 +269,7 @@ mod tests {
                 "{prefix}untolerated taint {{nvidia.com/gpu present NoSchedule <nil>}} in flavor h100"
             )),
             Some(Obstacle::Taint {
-                taint: "{nvidia.com/gpu present NoSchedule <nil>}".to_owned(),
+                taint: "nvidia.com/gpu=present:NoSchedule".to_owned(),
                 flavor: "h100".to_owned(),
             })
         );
@@ -319,5 +330,17 @@ mod tests {
         let message = "couldn't assign flavors to pod set a: insufficient unused quota for cpu in flavor f, 4 more \
                        needed; couldn't assign flavors to pod set b: flavor f doesn't match node affinity";
         assert!(matches!(parse(message), Some(Obstacle::Affinity { .. })));
+    }
+
+    #[test]
+    fn taints_are_written_as_kubectl_does() {
+        for (printed, expected) in [
+            ("{a b NoSchedule <nil>}", "a=b:NoSchedule"),
+            ("{a  NoExecute <nil>}", "a:NoExecute"),
+            ("a=b:NoSchedule", "a=b:NoSchedule"),
+            ("", ""),
+        ] {
+            assert_eq!(taint_text(printed), expected);
+        }
     }
 }
