@@ -39,7 +39,7 @@ pub(super) enum Obstacle {
         resource: String,
         /// The flavor.
         flavor: String,
-        /// The amount that a pod set requests.
+        /// The amount that a pod set requests, after that of the pod sets before it: `16`, or `8 + 16`.
         requested: String,
         /// The largest amount, with everything that can be borrowed.
         capacity: String,
@@ -86,7 +86,7 @@ static TOPOLOGY: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static TOO_LARGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let flavor = r"insufficient quota for (\S+) in flavor ([^\s,]+), ";
-    let amounts = r".*?current podset request \(([^)]*)\) > maximum capacity \(([^)]*)\)";
+    let amounts = r".*?requests \(([^)]*)\) \+ current podset request \(([^)]*)\) > maximum capacity \(([^)]*)\)";
     pattern(&format!("{flavor}{amounts}"))
 });
 static TAINT: LazyLock<Option<Regex>> =
@@ -133,8 +133,11 @@ impl Obstacle {
             return Some(Self::TooLarge {
                 resource: group(&captures, 1),
                 flavor: group(&captures, 2),
-                requested: group(&captures, 3),
-                capacity: group(&captures, 4),
+                requested: match (group(&captures, 3).as_str(), group(&captures, 4)) {
+                    ("0" | "", current) => current,
+                    (previous, current) => format!("{previous} + {current}"),
+                },
+                capacity: group(&captures, 5),
             });
         }
         if let Some(captures) = capture(&TAINT, text) {
@@ -330,6 +333,17 @@ mod tests {
         let message = "couldn't assign flavors to pod set a: insufficient unused quota for cpu in flavor f, 4 more \
                        needed; couldn't assign flavors to pod set b: flavor f doesn't match node affinity";
         assert!(matches!(parse(message), Some(Obstacle::Affinity { .. })));
+    }
+
+    #[test]
+    fn pod_sets_count_together() {
+        let message = "couldn't assign flavors to pod set b: insufficient quota for nvidia.com/gpu in flavor f, \
+                       previously considered podsets requests (8) + current podset request (4) > maximum capacity (8)";
+        let obstacle = parse(message);
+        assert!(
+            matches!(&obstacle, Some(Obstacle::TooLarge { requested, .. }) if requested == "8 + 4"),
+            "{obstacle:?}"
+        );
     }
 
     #[test]
