@@ -2,8 +2,11 @@
 
 use gpuc_syntax::diag::split_objects;
 
-use super::CHECKS;
-use super::testing::diagnose_objects;
+use serde_json::Value;
+
+use super::testing::{REGISTRY, diagnose_objects};
+use super::{CHECKS, diagnose};
+use crate::read::read_files;
 
 #[test]
 fn planted_faults_are_found() {
@@ -41,5 +44,55 @@ fn faults_are_printed() {
         let (_, text) = diagnose_objects(configuration, objects);
         assert!(text.contains(check.code.name), "{text}");
         assert!(!text.contains("  = input: \n"), "{text}");
+    }
+}
+
+/// Each place of a document, as a JSON pointer.
+fn pointers(value: &Value, at: &str, found: &mut Vec<String>) {
+    found.push(at.to_owned());
+    match value {
+        Value::Object(entries) => {
+            for (key, value) in entries {
+                let key = key.replace('~', "~0").replace('/', "~1");
+                pointers(value, &format!("{at}/{key}"), found);
+            }
+        }
+        Value::Array(items) => {
+            for (index, value) in items.iter().enumerate() {
+                pointers(value, &format!("{at}/{index}"), found);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn strange_values_do_no_harm() {
+    let strange = [
+        Value::Null,
+        Value::from(""),
+        Value::from("18446744073709551615"),
+        Value::from(7),
+        Value::Array(Vec::new()),
+    ];
+    for check in CHECKS {
+        let (configuration, objects) = split_objects(check.code.bad).unwrap();
+        if !configuration.is_empty() {
+            continue;
+        }
+        let document: Value = serde_saphyr::from_str(objects).unwrap();
+        let mut places = Vec::new();
+        pointers(&document, "", &mut places);
+        for place in places {
+            for value in &strange {
+                let mut document = document.clone();
+                *document.pointer_mut(&place).unwrap() = value.clone();
+                let text = document.to_string();
+                let load = |_: &str| Ok(text.as_bytes().to_vec());
+                let (state, _) = read_files(&["objects.json".to_owned()], &load);
+                // The result does not matter: it must not panic.
+                let _ = diagnose(&state, None, &REGISTRY).causes.len();
+            }
+        }
     }
 }

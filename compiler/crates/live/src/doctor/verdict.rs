@@ -348,7 +348,8 @@ fn judge_open(ctx: &Context<'_>, demand: &PodDemand, open: &[Candidate<'_, '_>])
         allocatable.saturating_sub(used.unwrap_or_default().div_ceil(1000))
     });
     let free_units: Vec<u64> = free_units.collect();
-    let free: u64 = free_units.iter().sum();
+    let add = |sum: u64, units: &u64| sum.saturating_add(*units);
+    let free = free_units.iter().fold(0, add);
     let largest = free_units.into_iter().max().unwrap_or_default();
     let nodes = objects(&busy);
     let requested = demand.units(&resource);
@@ -361,7 +362,8 @@ fn judge_open(ctx: &Context<'_>, demand: &PodDemand, open: &[Candidate<'_, '_>])
             nodes,
         };
     }
-    let total = busy.iter().map(|it| it.node.allocatable(&resource)).sum();
+    let total = busy.iter().map(|it| it.node.allocatable(&resource));
+    let total = total.fold(0, |sum, units| add(sum, &units));
     Verdict::InUse {
         resource,
         free,
@@ -441,7 +443,7 @@ mod tests {
             "labels" => labels = "\"pool\": \"b\"",
             "taint" => spec = r#""taints": [{"key": "team", "effect": "NoSchedule"}]"#,
             "removed" => {
-                spec = r#""taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]"#
+                spec = r#""taints": [{"key": "karpenter.sh/disrupted", "effect": "NoSchedule"}]"#;
             }
             "cordoned" => spec = r#""unschedulable": true"#,
             "small" => memory = "1Gi",

@@ -88,9 +88,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let names = quoted_list(resources, 4);
         let count = pluralize(nodes.len(), "node");
         let message = if *is_absent {
-            format!("{count} with free GPUs that the pod can use: none has {names}")
+            format!("GPUs are free on {count} that the pod can use, but no {names}")
         } else {
-            format!("{count} with free GPUs that the pod can use: not enough {names} is free")
+            format!("GPUs are free on {count} that the pod can use, but not enough {names}")
         };
         let status = ctx.state.node(&node.name).map(|it| &it.status);
         let allocatable = status.and_then(|it| it.allocatable.get(resource));

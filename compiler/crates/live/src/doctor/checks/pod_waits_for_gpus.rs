@@ -92,8 +92,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                         "all {total} `{resource}` that the pod can use are in use, on {count}"
                     ),
                     free => format!(
-                        "only {free} of {total} `{resource}` that the pod can use are free, on {count}, and it requests \
-                         {}",
+                        "only {free} of {total} `{resource}` that the pod can use are free, on {count}, and it \
+                         requests {}",
                         obstacles.demand.units(resource)
                     ),
                 };

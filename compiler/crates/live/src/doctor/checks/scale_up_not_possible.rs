@@ -148,10 +148,11 @@ fn explain(ctx: &Context<'_>, verdict: &Verdict, message: &str) -> Option<(Strin
         }
         Verdict::NotOffered { .. } => {
             find(GROUP_REASONS).or_else(|| find(LIMITS)).or_else(|| {
-                let reasons = message.split_once("scale-up:").map_or("", |(_, it)| it.trim());
-                let problem = match reasons {
+                let problem = match sorted_reasons(message).as_str() {
                     "" => "it knows no node group".to_owned(),
-                    reasons => format!("it does not fit on a new node of any node group ({reasons})"),
+                    reasons => {
+                        format!("it does not fit on a new node of any node group ({reasons})")
+                    }
                 };
                 Some((
                     problem,
@@ -162,6 +163,14 @@ fn explain(ctx: &Context<'_>, verdict: &Verdict, message: &str) -> Option<(Strin
         }
         _ => None,
     }
+}
+
+/// The reasons of the scheduler, which the autoscaler writes in a random order.
+fn sorted_reasons(message: &str) -> String {
+    let reasons = message.split_once("scale-up:").map_or("", |(_, it)| it);
+    let mut reasons: Vec<&str> = reasons.split(", ").map(str::trim).collect();
+    reasons.sort_unstable();
+    reasons.join(", ")
 }
 
 #[cfg(test)]
@@ -203,6 +212,7 @@ mod tests {
                 "1 node(s) had untolerated taint(s)",
                 "(1 node(s) had untolerated taint(s))",
             ),
+            ("2 b, 1 a", "(1 a, 2 b)"),
             ("", "it knows no node group"),
         ] {
             let (found, text) = find(CPU_NODE, message, "11:50:00");

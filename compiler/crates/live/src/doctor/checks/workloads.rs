@@ -39,14 +39,14 @@ pub(super) enum Obstacle {
         resource: String,
         /// The flavor.
         flavor: String,
-        /// The amount that a pod set requests.
+        /// The amount that a pod set requests, after that of the pod sets before it: `16`, or `8 + 16`.
         requested: String,
         /// The largest amount, with everything that can be borrowed.
         capacity: String,
     },
     /// The pods do not tolerate a taint of a flavor.
     Taint {
-        /// The taint, as Kueue writes it.
+        /// The taint, as `kubectl` writes it.
         taint: String,
         /// The flavor.
         flavor: String,
@@ -86,7 +86,7 @@ static TOPOLOGY: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 static TOO_LARGE: LazyLock<Option<Regex>> = LazyLock::new(|| {
     let flavor = r"insufficient quota for (\S+) in flavor ([^\s,]+), ";
-    let amounts = r".*?current podset request \(([^)]*)\) > maximum capacity \(([^)]*)\)";
+    let amounts = r".*?requests \(([^)]*)\) \+ current podset request \(([^)]*)\) > maximum capacity \(([^)]*)\)";
     pattern(&format!("{flavor}{amounts}"))
 });
 static TAINT: LazyLock<Option<Regex>> =
@@ -133,19 +133,33 @@ impl Obstacle {
             return Some(Self::TooLarge {
                 resource: group(&captures, 1),
                 flavor: group(&captures, 2),
-                requested: group(&captures, 3),
-                capacity: group(&captures, 4),
+                requested: match (group(&captures, 3).as_str(), group(&captures, 4)) {
+                    ("0" | "", current) => current,
+                    (previous, current) => format!("{previous} + {current}"),
+                },
+                capacity: group(&captures, 5),
             });
         }
         if let Some(captures) = capture(&TAINT, text) {
             return Some(Self::Taint {
-                taint: group(&captures, 1),
+                taint: taint_text(&group(&captures, 1)),
                 flavor: group(&captures, 2),
             });
         }
         let captures = capture(&AFFINITY, text)?;
         let flavor = group(&captures, 1);
         Some(Self::Affinity { flavor })
+    }
+}
+
+/// A taint that Go printed, `{key value effect <nil>}`, as `kubectl` writes it: `key=value:effect`.
+fn taint_text(printed: &str) -> String {
+    let parts = printed.trim_start_matches('{').trim_end_matches('}');
+    let parts: Vec<&str> = parts.split(' ').collect();
+    match parts[..] {
+        [key, "", effect, ..] => format!("{key}:{effect}"),
+        [key, value, effect, ..] => format!("{key}={value}:{effect}"),
+        _ => printed.to_owned(),
     }
 }
 
@@ -258,7 +272,7 @@ mod tests {
                 "{prefix}untolerated taint {{nvidia.com/gpu present NoSchedule <nil>}} in flavor h100"
             )),
             Some(Obstacle::Taint {
-                taint: "{nvidia.com/gpu present NoSchedule <nil>}".to_owned(),
+                taint: "nvidia.com/gpu=present:NoSchedule".to_owned(),
                 flavor: "h100".to_owned(),
             })
         );
@@ -319,5 +333,28 @@ mod tests {
         let message = "couldn't assign flavors to pod set a: insufficient unused quota for cpu in flavor f, 4 more \
                        needed; couldn't assign flavors to pod set b: flavor f doesn't match node affinity";
         assert!(matches!(parse(message), Some(Obstacle::Affinity { .. })));
+    }
+
+    #[test]
+    fn pod_sets_count_together() {
+        let message = "couldn't assign flavors to pod set b: insufficient quota for nvidia.com/gpu in flavor f, \
+                       previously considered podsets requests (8) + current podset request (4) > maximum capacity (8)";
+        let obstacle = parse(message);
+        assert!(
+            matches!(&obstacle, Some(Obstacle::TooLarge { requested, .. }) if requested == "8 + 4"),
+            "{obstacle:?}"
+        );
+    }
+
+    #[test]
+    fn taints_are_written_as_kubectl_does() {
+        for (printed, expected) in [
+            ("{a b NoSchedule <nil>}", "a=b:NoSchedule"),
+            ("{a  NoExecute <nil>}", "a:NoExecute"),
+            ("a=b:NoSchedule", "a=b:NoSchedule"),
+            ("", ""),
+        ] {
+            assert_eq!(taint_text(printed), expected);
+        }
     }
 }
