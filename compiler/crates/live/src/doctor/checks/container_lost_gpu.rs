@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::stack::{find_line, is_active, pod_ref};
+use super::stack::{find_line, is_active, logs_command, pod_ref};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
@@ -67,7 +67,6 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             let Some(evidence) = find_line(ctx, pod, |line| line.contains(TEXT)) else {
                 continue;
             };
-            let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
             let message =
                 "the container has lost its GPUs: it may not open their device files any more";
             findings.push(
@@ -75,7 +74,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     .evidence(evidence)
                     .depends_on([ObjectRef::node(node.name())])
                     .help("delete the pod, so that its controller recreates it, and let the device plugin use CDI")
-                    .command(format!("kubectl delete pod --namespace {namespace} {name}")),
+                    .command(logs_command(pod)),
             );
         }
     }

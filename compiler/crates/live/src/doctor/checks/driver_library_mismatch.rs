@@ -80,7 +80,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 .input(node.pool.map(|pool| pool.driver.span))
                 .help("drain and reboot the node")
                 .command(format!(
-                    "kubectl drain {} --ignore-daemonsets --delete-emptydir-data",
+                    "kubectl get pods --all-namespaces --field-selector spec.nodeName={}",
                     node.name()
                 )),
         );

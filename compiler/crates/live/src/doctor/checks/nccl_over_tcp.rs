@@ -136,7 +136,7 @@ folder, and permit all traffic between the nodes in the security group or firewa
         finding
             .field(
                 pod_ref(pod),
-                &format!("requests of {resource}"),
+                &format!("spec.containers[*].resources.requests[\"{resource}\"]"),
                 requested.to_string(),
             )
             .input(node.pool_span())
