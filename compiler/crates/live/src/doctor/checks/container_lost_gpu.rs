@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::stack::{find_line, is_active, logs_command, pod_ref};
+use super::stack::{find_line, is_active, logs_command, pod_ref, uses_gpus};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
@@ -64,7 +64,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             if !is_active(pod) || pod.status.phase != "Running" {
                 continue;
             }
-            let Some(evidence) = find_line(ctx, pod, |line| line.contains(TEXT)) else {
+            let evidence = find_line(ctx, pod, |line| line.contains(TEXT));
+            let Some(evidence) = evidence.filter(|_| uses_gpus(pod)) else {
                 continue;
             };
             let message =
