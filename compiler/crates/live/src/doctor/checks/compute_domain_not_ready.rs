@@ -114,8 +114,8 @@ fn check_domain(ctx: &Context<'_>, domain: &Object) -> Option<Finding> {
     };
     let finding = Finding::new(&CHECK.code, object.clone(), message).field(
         object.clone(),
-        "status.nodes",
-        format!("not ready: {}", waiting.join(", ")),
+        &format!("status.nodes[{first}].status"),
+        "NotReady",
     );
     let finding = match (log, cliques.len()) {
         (Some(log), _) => finding.evidence(log),

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::stack::{find_line, is_active, pod_ref};
+use super::stack::{find_line, is_active, logs_command, pod_ref, uses_gpus};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
@@ -64,10 +64,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             if !is_active(pod) || pod.status.phase != "Running" {
                 continue;
             }
-            let Some(evidence) = find_line(ctx, pod, |line| line.contains(TEXT)) else {
+            let evidence = find_line(ctx, pod, |line| line.contains(TEXT));
+            let Some(evidence) = evidence.filter(|_| uses_gpus(pod)) else {
                 continue;
             };
-            let (namespace, name) = (&pod.metadata.namespace, &pod.metadata.name);
             let message =
                 "the container has lost its GPUs: it may not open their device files any more";
             findings.push(
@@ -75,7 +75,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     .evidence(evidence)
                     .depends_on([ObjectRef::node(node.name())])
                     .help("delete the pod, so that its controller recreates it, and let the device plugin use CDI")
-                    .command(format!("kubectl delete pod --namespace {namespace} {name}")),
+                    .command(logs_command(pod)),
             );
         }
     }

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::stack::{find_line, is_active};
+use super::stack::{find_line, is_active, uses_gpus};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
@@ -70,7 +70,11 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let pods = ctx.pods_on(node.name()).iter();
         let mut failing = pods.filter(|pod| is_active(pod) && !pod.is_ready());
         let has_text = |line: &str| line.to_ascii_lowercase().contains(TEXT);
-        let Some(evidence) = failing.find_map(|pod| find_line(ctx, pod, has_text)) else {
+        let found = failing.find_map(|pod| {
+            let evidence = find_line(ctx, pod, has_text)?;
+            uses_gpus(pod).then_some(evidence)
+        });
+        let Some(evidence) = found else {
             continue;
         };
         let message = "the driver's libraries do not match its loaded kernel module";
@@ -80,7 +84,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 .input(node.pool.map(|pool| pool.driver.span))
                 .help("drain and reboot the node")
                 .command(format!(
-                    "kubectl drain {} --ignore-daemonsets --delete-emptydir-data",
+                    "kubectl get pods --all-namespaces --field-selector spec.nodeName={}",
                     node.name()
                 )),
         );

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::stack::{Signature, find_signature, is_active};
+use super::stack::{Signature, find_signature, is_active, uses_gpus};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
@@ -96,7 +96,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         }
         let pods = ctx.pods_on(node.name()).iter();
         let mut active = pods.filter(|pod| is_active(pod));
-        let found = active.find_map(|pod| find_signature(ctx, pod, SIGNATURES));
+        let found = active.find_map(|pod| {
+            let found = find_signature(ctx, pod, SIGNATURES)?;
+            uses_gpus(pod).then_some(found)
+        });
         let Some((signature, evidence)) = found else {
             continue;
         };
@@ -132,6 +135,12 @@ mod tests {
             assert_eq!(codes, [CHECK.code.id], "{text}");
             assert!(text.contains(signature.message), "{text}");
         }
+    }
+
+    #[test]
+    fn logs_that_quote_other_pods_do_not_count() {
+        let (codes, text) = check(", resources: {limits: {nvidia.com/gpu: \"8\"}}", "");
+        assert!(codes.is_empty(), "{text}");
     }
 
     #[test]

@@ -60,9 +60,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         };
         let capacity = node.capacity(resource);
         let message = format!(
-            "the node has {gpus} of the {} GPUs of its {}",
-            expected.gpus,
-            expected.source.replace("pool", "machines in pool")
+            "the node has {gpus} GPUs, and must have {} by its {}",
+            expected.gpus, expected.source
         );
         let mut finding = Finding::new(&CHECK.code, node.object(), message)
             .field(
@@ -174,7 +173,7 @@ items:
         let (codes, text) = codes(&node("", r#"nvidia.com/gpu: "6""#));
         assert_eq!(codes, [CHECK.code.id]);
         assert!(
-            text.contains("the node has 6 of the 8 GPUs of its machine type `p5.48xlarge`"),
+            text.contains("the node has 6 GPUs, and must have 8 by its machine type `p5.48xlarge`"),
             "{text}"
         );
     }

@@ -72,7 +72,21 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             }
             let unhealthy = capacity - allocatable;
             let verb = if unhealthy == 1 { "is" } else { "are" };
-            let message = format!("{unhealthy} of {capacity} `{resource}` {verb} unhealthy");
+            let is_lost = allocatable == 0 && !node.advertisers.is_empty();
+            let (message, help) = if is_lost {
+                (
+                    format!(
+                        "none of the {capacity} `{resource}` is allocatable, although the device plugin is ready"
+                    ),
+                    "restart the pod of the device plugin: the kubelet may have restarted without it; then read its \
+log",
+                )
+            } else {
+                (
+                    format!("{unhealthy} of {capacity} `{resource}` {verb} unhealthy"),
+                    "read which GPU failed in the log of the device plugin, then reset the GPU or replace the node",
+                )
+            };
             let mut finding = Finding::new(&CHECK.code, node.object(), message)
                 .field(
                     node.object(),
@@ -80,7 +94,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     allocatable.to_string(),
                 )
                 .input(node.pool_span())
-                .help("read which GPU failed in the log of the device plugin, then reset the GPU or replace the node");
+                .help(help);
             let pods: Vec<ObjectRef> = (node.advertisers.iter())
                 .map(|(pod, _)| ObjectRef::of_kind("Pod", &pod.metadata))
                 .collect();
@@ -134,6 +148,10 @@ items:
         assert!(codes.is_empty(), "{text}");
         let (codes, text) = check("0", "2026-11-28T12:00:00Z");
         assert_eq!(codes, [CHECK.code.id], "{text}");
+        assert!(
+            text.contains("restart the pod of the device plugin"),
+            "{text}"
+        );
         let (codes, text) = check("7", "2026-11-28T12:09:30Z");
         assert_eq!(codes, [CHECK.code.id], "{text}");
     }

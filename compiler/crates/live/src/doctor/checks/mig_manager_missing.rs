@@ -2,13 +2,13 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::messages::misfit_text;
+use super::messages::{misfit_text, toleration_text};
 use super::mig_configuration_failed::{CONFIG_LABEL, STATE_LABEL, mig_manager};
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
-use crate::doctor::placement::daemon_misfits;
+use crate::doctor::placement::{Misfit, daemon_misfits};
 use crate::objects::{DaemonSet, ObjectRef};
 use crate::state::Kind;
 
@@ -90,17 +90,28 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             object.full_name(),
             misfit_text(first)
         );
+        let help = match first {
+            Misfit::Taint(taint) => {
+                format!("add the toleration `{}` to its pods", toleration_text(taint))
+            }
+            _ => "run GPU Feature Discovery on the node, so that the GPU Operator deploys the MIG manager there"
+                .to_owned(),
+        };
         let capable = node.node.metadata.label("nvidia.com/mig.capable");
         findings.push(
             Finding::new(&CHECK.code, node.object(), message)
-                .field(node.object(), &format!("metadata.labels[\"{CONFIG_LABEL}\"]"), config)
+                .field(
+                    node.object(),
+                    &format!("metadata.labels[\"{CONFIG_LABEL}\"]"),
+                    config,
+                )
                 .field(
                     node.object(),
                     "metadata.labels[\"nvidia.com/mig.capable\"]",
                     capable.unwrap_or("absent"),
                 )
                 .input(node.pool.map(|pool| pool.sharing_span))
-                .help("run GPU Feature Discovery on the node, so that the GPU Operator deploys the MIG manager there")
+                .help(help)
                 .command(format!(
                     "kubectl get daemonset --namespace {} {} -o yaml",
                     daemon_set.metadata.namespace, daemon_set.metadata.name

@@ -6,6 +6,7 @@ mod cluster_policy_ignored;
 mod cluster_queue_inactive;
 mod compute_domain_not_ready;
 mod container_lost_gpu;
+mod cordon_left_behind;
 mod device_plugin_log;
 mod device_plugin_not_running;
 mod device_plugin_not_scheduled;
@@ -98,6 +99,7 @@ pub static CHECKS: &[&Check] = &[
     &gpus_unhealthy::CHECK,
     &node_condition_reports_fault::CHECK,
     &stale_health_agent::CHECK,
+    &cordon_left_behind::CHECK,
     &mig_configuration_failed::CHECK,
     &mig_configuration_stuck::CHECK,
     &mig_profile_unknown::CHECK,

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
-use super::stack::{find_line, is_active, pod_ref};
+use super::stack::{find_line, is_active, pod_ref, uses_gpus};
 use crate::doctor::check::Check;
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
@@ -76,7 +76,7 @@ static LINK_LOCAL: LazyLock<Option<Regex>> =
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes() {
         for pod in ctx.pods_on(node.name()).iter().filter(|pod| is_active(pod)) {
-            if ctx.logs(pod).is_empty() {
+            if ctx.logs(pod).is_empty() || !uses_gpus(pod) {
                 continue;
             }
             let finding = check_link_local(ctx, pod).or_else(|| check_channel(ctx, node, pod));
@@ -136,7 +136,7 @@ folder, and permit all traffic between the nodes in the security group or firewa
         finding
             .field(
                 pod_ref(pod),
-                &format!("requests of {resource}"),
+                &format!("spec.containers[*].resources.requests[\"{resource}\"]"),
                 requested.to_string(),
             )
             .input(node.pool_span())

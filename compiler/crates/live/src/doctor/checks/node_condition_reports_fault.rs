@@ -151,7 +151,10 @@ fn is_about_software(condition: &Condition) -> bool {
 }
 
 /// Who reports a fault with a condition, and what to do if no Xid is known.
-fn find_fault(node: &NodeFacts<'_>, condition: &Condition) -> Option<(&'static str, &'static str)> {
+pub(super) fn find_fault(
+    node: &NodeFacts<'_>,
+    condition: &Condition,
+) -> Option<(&'static str, &'static str)> {
     let is_sentinel = condition.is_true()
         && condition.reason.strip_suffix(SENTINEL_REASON) == Some(condition.kind.as_str());
     if is_sentinel {

@@ -1,6 +1,8 @@
 //! Whole clusters: healthy ones have no finding, and one fault has one cause.
 
-use super::super::testing::codes;
+use gpuc_model::Pool;
+
+use super::super::testing::{codes, compile_cluster, diagnose_objects};
 
 /// A node of the GPU Operator.
 fn node(name: &str, extra_labels: &str, resources: &str, created: &str) -> String {
@@ -257,4 +259,89 @@ items:
 "#,
     );
     assert!(!text.is_empty());
+}
+
+/// Configurations with every kind of sharing.
+const EXAMPLES: &[&str] = &[
+    include_str!("../../../../../../examples/aks-mig-a100/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/aks-operator-mig/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/eks-bottlerocket/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/eks-dra-h100/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/eks-inference-spot-l4/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/eks-mig-a100/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/eks-operator-h100/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/gke-a100-mig-single/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/gke-inference-l4/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/gke-t4-n1/gpu-cluster.yaml"),
+    include_str!("../../../../../../examples/on-prem-dgx/gpu-cluster.yaml"),
+];
+
+/// A node of a pool with these resources.
+fn pool_node(pool: &Pool, resources: &str) -> String {
+    let labels = pool.selector.iter();
+    let labels: Vec<_> = labels
+        .map(|label| format!("{}: \"{}\"", label.key, label.value))
+        .collect();
+    format!(
+        r#"
+  - apiVersion: v1
+    kind: Node
+    metadata: {{name: "{}-1", labels: {{{}}}}}
+    status:
+      capacity: {{cpu: "64"{resources}}}
+      allocatable: {{cpu: "64"{resources}}}
+      conditions: [{{type: Ready, status: "True"}}]"#,
+        pool.name.value,
+        labels.join(", ")
+    )
+}
+
+#[test]
+fn nodes_as_their_pools_expect_them_have_no_finding() {
+    let mut number = 0;
+    for configuration in EXAMPLES {
+        let (compilation, _) = compile_cluster(configuration);
+        let cluster = compilation.cluster.unwrap();
+        let mut items = Vec::new();
+        for pool in cluster.pools.iter().filter(|pool| pool.classes.is_empty()) {
+            let advertised = pool.advertised.get().map_or(&[][..], Vec::as_slice);
+            let resources = advertised.iter();
+            let resources: Vec<_> = resources
+                .map(|it| format!(", {}: \"{}\"", it.name, it.per_node))
+                .collect();
+            number += resources.len();
+            items.push(pool_node(pool, &resources.concat()));
+        }
+        let objects = format!("apiVersion: v1\nkind: List\nitems:{}\n", items.concat());
+        let (diagnosis, text) = diagnose_objects(configuration, &objects);
+        assert!(diagnosis.causes.is_empty(), "{objects}{text}");
+    }
+    assert!(number >= EXAMPLES.len(), "{number} resources");
+}
+
+#[test]
+fn nodes_that_offer_one_resource_less_have_one_finding() {
+    for configuration in EXAMPLES {
+        let (compilation, _) = compile_cluster(configuration);
+        let cluster = compilation.cluster.unwrap();
+        for pool in cluster.pools.iter().filter(|pool| pool.classes.is_empty()) {
+            let advertised = pool.advertised.get().map_or(&[][..], Vec::as_slice);
+            let Some(first) = advertised.first().filter(|it| it.per_node > 1) else {
+                continue;
+            };
+            let resources = advertised.iter().skip(1);
+            let mut resources: Vec<_> = resources
+                .map(|it| format!(", {}: \"{}\"", it.name, it.per_node))
+                .collect();
+            resources.push(format!(", {}: \"{}\"", first.name, first.per_node - 1));
+            let node = pool_node(pool, &resources.concat());
+            let objects = format!("apiVersion: v1\nkind: List\nitems:{node}\n");
+            let (diagnosis, text) = diagnose_objects(configuration, &objects);
+            let [cause] = &diagnosis.causes[..] else {
+                panic!("{objects}{text}")
+            };
+            let code = cause.finding.code.id;
+            assert!(matches!(code, "GPUC7305" | "GPUC7306"), "{text}");
+        }
+    }
 }

@@ -71,7 +71,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         };
         let (message, help) = match memory_volume(pod) {
             None => (
-                "the container runs out of shared memory: it has 64 MiB".to_owned(),
+                "the container runs out of shared memory: it has no volume in memory".to_owned(),
                 "mount an `emptyDir` with `medium: Memory` at `/dev/shm` of the container",
             ),
             Some(size) => (

@@ -112,6 +112,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             DevicePlugin::Cloud => {
                 "correct the sharing of the node pool in the cloud, which recreates the nodes"
             }
+            DevicePlugin::Gpuc if !matches!(pool.sharing.get(), Some(Sharing::Mig { .. })) => {
+                "apply the tree of `gpuc build`, and read the log of gpuc-runtime on the node"
+            }
             DevicePlugin::Gpuc => {
                 "apply the tree of `gpuc build`, and read the log of gpuc-runtime on the node: pods with GPUs delay a \
 change of MIG devices"
@@ -225,7 +228,10 @@ mod tests {
         assert!(codes.is_empty(), "{text}");
         let (codes, text) = check(SLICED, GPUS, r#"nvidia.com/gpu: "12""#);
         assert_eq!(codes, ["GPUC7305"], "{text}");
-        assert!(text.contains("3 of the 4 GPUs"), "{text}");
+        assert!(
+            text.contains("the node has 3 GPUs, and must have 4 by its pool `infer`"),
+            "{text}"
+        );
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! The pods of the GPU stack: their failures, and signatures in their logs.
 
+use crate::doctor::advertiser::advertiser_of;
 use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::Evidence;
 use crate::objects::{ContainerStatus, ObjectRef, Pod};
 
@@ -100,6 +102,14 @@ pub(super) fn has_name(pod: &Pod, prefixes: &[&str]) -> bool {
     let starts =
         |prefix: &&str| pod.metadata.name.starts_with(*prefix) || owner.starts_with(*prefix);
     prefixes.iter().any(starts)
+}
+
+/// Whether a pod uses GPUs, or is a component of the GPU stack. Logs of others may quote those of such pods.
+pub(super) fn uses_gpus(pod: &Pod) -> bool {
+    PodDemand::new(pod).gpus().next().is_some()
+        || !pod.spec.resource_claims.is_empty()
+        || has_name(pod, &["nvidia-", "gpu-", "gpuc-", "dcgm-"])
+        || advertiser_of(&pod.metadata, &pod.spec).is_some()
 }
 
 /// A text in logs and messages that names a fault.
