@@ -58,7 +58,7 @@ fn objects(outcome: &Outcome, index: usize) -> Vec<Value> {
     for (path, file) in tree.files() {
         let parts: Vec<&str> = path.split('/').collect();
         match parts[..] {
-            ["manifests", .., file] if file.rsplit('.').next() == Some("yaml") => {
+            ["manifests", .., name] if name.rsplit('.').next() == Some("yaml") => {
                 for object in documents(&file.contents) {
                     match object["kind"].as_str() {
                         Some("DaemonSet") => daemon_sets.push(object),
