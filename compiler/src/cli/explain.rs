@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc_compile::lower::monitoring::{alert_names, alert_page};
-use gpuc_syntax::diag::{Code, phrases, split_objects};
+use gpuc_syntax::diag::{Code, phrases, split_logs, split_objects};
 use gpuc_syntax::schema::{self, KeyDocumentation};
 
 use super::args::ExplainArgs;
@@ -203,7 +203,12 @@ fn objects_example(code: &Code) -> String {
             "" => String::new(),
             text => format!("# gpu-cluster.yaml\n{text}---\n"),
         };
-        format!("```yaml\n{file}{objects}```\n")
+        let files = split_logs(objects).into_iter();
+        let blocks = files.map(|(path, text)| match path.strip_suffix(".log") {
+            None => format!("```yaml\n{file}{text}```\n"),
+            Some(_) => format!("\n`{path}`:\n\n```text\n{text}```\n"),
+        });
+        blocks.collect::<String>()
     };
     format!(
         "These objects cause it:\n\n{}\nThese objects do not:\n\n{}",

@@ -1,6 +1,6 @@
 //! The examples of all checks: each fault has one cause with the check's code, and the correction has none.
 
-use gpuc_syntax::diag::split_objects;
+use gpuc_syntax::diag::{split_logs, split_objects};
 
 use serde_json::Value;
 
@@ -80,7 +80,8 @@ fn strange_values_do_no_harm() {
         if !configuration.is_empty() {
             continue;
         }
-        let document: Value = serde_saphyr::from_str(objects).unwrap();
+        let files = split_logs(objects);
+        let document: Value = serde_saphyr::from_str(files[0].1).unwrap();
         let mut places = Vec::new();
         pointers(&document, "", &mut places);
         for place in places {

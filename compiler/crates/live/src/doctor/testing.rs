@@ -3,7 +3,7 @@
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_model::Registry;
 use gpuc_model::resolve::Choices;
-use gpuc_syntax::diag::{Levels, Report};
+use gpuc_syntax::diag::{Levels, Report, split_logs};
 use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::source::Sources;
 
@@ -39,24 +39,9 @@ pub(crate) fn compile_cluster(text: &str) -> (Compilation, Sources) {
     (compilation, sources)
 }
 
-/// The separator before a container log in an example; the path of the log follows.
-const LOG_SEPARATOR: &str = "--- # logs/";
-
-/// The files of an example: the objects, and the container logs after [`LOG_SEPARATOR`].
-fn split_files(objects: &str) -> Vec<(&str, &str)> {
-    let (first, logs) = match objects.find(LOG_SEPARATOR) {
-        Some(index) => objects.split_at(index),
-        None => (objects, ""),
-    };
-    let logs = logs.split("--- # ").filter_map(|it| it.split_once('\n'));
-    std::iter::once(("objects.yaml", first))
-        .chain(logs)
-        .collect()
-}
-
 /// The diagnosis of objects as YAML, in a cluster with this configuration, which may be empty; and as text.
 pub(crate) fn diagnose_objects(configuration: &str, objects: &str) -> (Diagnosis, String) {
-    let files = split_files(objects);
+    let files = split_logs(objects);
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let load = |path: &str| {
         let found = files.iter().find(|(name, _)| *name == path);

@@ -122,9 +122,24 @@ pub fn closest_name(
 /// The separator before the objects of a running cluster in an example of `gpuc doctor`.
 pub const OBJECTS_SEPARATOR: &str = "--- # objects.yaml\n";
 
-/// The parts of an example of `gpuc doctor`: the configuration, which may be empty, and the objects.
+/// The parts of an example of `gpuc doctor`: the configuration, which may be empty, and the objects with the logs.
 pub fn split_objects(text: &str) -> Option<(&str, &str)> {
     text.split_once(OBJECTS_SEPARATOR)
+}
+
+/// The separator before the path of a container log, after the objects of an example of `gpuc doctor`.
+const LOG_SEPARATOR: &str = "--- # logs/";
+
+/// The files of an example of `gpuc doctor`, as paths and texts: the objects, and container logs.
+pub fn split_logs(objects: &str) -> Vec<(&str, &str)> {
+    let (first, logs) = match objects.find(LOG_SEPARATOR) {
+        Some(index) => objects.split_at(index),
+        None => (objects, ""),
+    };
+    let logs = logs.split("--- # ");
+    std::iter::once(("objects.yaml", first))
+        .chain(logs.filter_map(|log| log.split_once('\n')))
+        .collect()
 }
 
 /// The separator before the manifest of an example.
