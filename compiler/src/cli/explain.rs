@@ -129,10 +129,14 @@ fn suggestion(query: &str, part: &str, keys: &[String], codes: &[&Code]) -> Stri
             names.push(former);
         }
     }
-    names.extend(everywhere.iter().map(|path| last_part(path)));
-    names.sort_unstable();
-    names.dedup();
-    match phrases::closest_match(part, names) {
+    let mut keys_anywhere: Vec<_> = everywhere.iter().map(|path| last_part(path)).collect();
+    for list in [&mut names, &mut keys_anywhere] {
+        list.sort_unstable();
+        list.dedup();
+    }
+    // Both together are too many for a suggestion.
+    let near = phrases::closest_match(part, keys_anywhere);
+    match near.or_else(|| phrases::closest_match(part, names)) {
         Some(near) => {
             let renamed = codes
                 .iter()

@@ -114,7 +114,12 @@ fn plant_crash_loop(objects: &mut Vec<Value>) -> bool {
 }
 
 fn plant_unhealthy_gpu(objects: &mut Vec<Value>) -> bool {
-    let Some(node) = find(objects, "Node", is_gpu_node) else {
+    let Some(plugin) = find(objects, "Pod", is_plugin) else {
+        return false;
+    };
+    let name = plugin["spec"]["nodeName"].clone();
+    let is_meant = |node: &Value| node["metadata"]["name"] == name && is_gpu_node(node);
+    let Some(node) = find(objects, "Node", is_meant) else {
         return false;
     };
     let resource = gpu_resources(node).remove(0);

@@ -3,7 +3,7 @@
 //! The objects follow from the files of the tree and from what the components write by their documentation, and not
 //! from the checks of `gpuc doctor`.
 
-use gpuc_model::{MachineType, Pool};
+use gpuc_model::{Cluster, MachineType, Pool};
 use serde_json::{Value, json};
 
 use crate::support::Outcome;
@@ -49,7 +49,9 @@ fn objects(outcome: &Outcome, index: usize) -> Vec<Value> {
     let compilation = &outcome.compilations[index];
     let cluster = compilation.cluster.as_ref().unwrap();
     let (tree, _) = compilation.output.as_ref().unwrap();
-    let mut nodes: Vec<Value> = cluster.pools.iter().flat_map(nodes_of_pool).collect();
+    let mut nodes: Vec<Value> = (cluster.pools.iter())
+        .flat_map(|pool| nodes_of_pool(cluster, pool))
+        .collect();
     let mut objects = vec![
         json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "kube-system"}}),
         system_pod(),
@@ -67,6 +69,13 @@ fn objects(outcome: &Outcome, index: usize) -> Vec<Value> {
                     }
                 }
             }
+            ["flux" | "argocd", ..] => {
+                for release in documents(&file.contents) {
+                    for (chart, values) in releases(&release) {
+                        daemon_sets.extend(chart_daemon_sets(chart, values, &mut nodes));
+                    }
+                }
+            }
             ["helm", chart, "values.yaml"] => {
                 let values = documents(&file.contents).remove(0);
                 daemon_sets.extend(chart_daemon_sets(chart, &values, &mut nodes));
@@ -74,7 +83,9 @@ fn objects(outcome: &Outcome, index: usize) -> Vec<Value> {
             _ => {}
         }
     }
-    if cluster.pools.iter().any(uses_cloud_plugin) {
+    // On EKS, the plugin of the cloud is part of Bottlerocket.
+    let is_gke = cluster.cloud.facts().key == "gcp";
+    if is_gke && cluster.pools.iter().any(uses_cloud_plugin) {
         daemon_sets.push(gke_plugin());
     }
     for mut daemon_set in daemon_sets {
@@ -106,12 +117,25 @@ fn documents(text: &str) -> Vec<Value> {
         .collect()
 }
 
+/// The chart and the values of a `HelmRelease` of Flux, or of the sources of an Application of Argo CD.
+fn releases(object: &Value) -> Vec<(&str, &Value)> {
+    let spec = &object["spec"];
+    let chart = &spec["chart"]["spec"]["chart"];
+    let sources = spec["sources"].as_array().into_iter().flatten();
+    let sources = std::iter::once(&spec["source"]).chain(sources);
+    let sources = sources.map(|source| (&source["chart"], &source["helm"]["valuesObject"]));
+    std::iter::once((chart, &spec["values"]))
+        .chain(sources)
+        .filter_map(|(chart, values)| Some((chart.as_str()?, values)))
+        .collect()
+}
+
 fn uses_cloud_plugin(pool: &Pool) -> bool {
     pool.is_advertised_by(gpuc_schema::config::DevicePlugin::Cloud) && pool.has_gpus()
 }
 
 /// The nodes of a pool: as many as its minimum, but at least one and at most three.
-fn nodes_of_pool(pool: &Pool) -> Vec<Value> {
+fn nodes_of_pool(cluster: &Cluster, pool: &Pool) -> Vec<Value> {
     let min = pool.nodes.get().map_or(1, |range| range.min);
     let hosts = &pool.settings.hosts;
     (0..min.clamp(1, 3) as usize)
@@ -120,12 +144,12 @@ fn nodes_of_pool(pool: &Pool) -> Vec<Value> {
                 Some(host) => host.value.clone(),
                 None => format!("{}-{index}", pool.name.value),
             };
-            node(pool, &name)
+            node(cluster, pool, &name)
         })
         .collect()
 }
 
-fn node(pool: &Pool, name: &str) -> Value {
+fn node(cluster: &Cluster, pool: &Pool, name: &str) -> Value {
     let mut labels = json!({
         "kubernetes.io/hostname": name,
         "kubernetes.io/os": "linux",
@@ -133,6 +157,11 @@ fn node(pool: &Pool, name: &str) -> Value {
     });
     if let Some(zone) = pool.settings.zones.first() {
         labels["topology.kubernetes.io/zone"] = zone.value.as_str().into();
+    }
+    for label in cluster.cloud.own_labels(cluster, pool) {
+        if let Some(value) = label.values.first().filter(|_| label.is_certain) {
+            labels[label.key] = value.as_str().into();
+        }
     }
     for label in pool.labels.iter().chain(&pool.selector) {
         labels[&label.key] = label.value.as_str().into();
@@ -148,6 +177,12 @@ fn node(pool: &Pool, name: &str) -> Value {
     for resource in advertised.iter().chain(&pool.interconnect) {
         capacity[&resource.name] = resource.per_node.to_string().into();
     }
+    let os_image = match pool.os.value {
+        gpuc_schema::config::OsFamily::Bottlerocket => {
+            "Bottlerocket OS 1.50.0 (aws-k8s-1.36-nvidia)"
+        }
+        _ => "Linux",
+    };
     let taints: Vec<Value> = (pool.taints.iter())
         .map(|taint| {
             json!({"key": taint.key, "value": taint.value, "effect": taint.effect.as_str()})
@@ -178,7 +213,7 @@ fn node(pool: &Pool, name: &str) -> Value {
             "allocatable": capacity,
             "conditions": conditions,
             "nodeInfo": {
-                "kubeletVersion": "v1.36.2", "osImage": "Linux", "kernelVersion": "6.12.0",
+                "kubeletVersion": "v1.36.2", "osImage": os_image, "kernelVersion": "6.12.0",
                 "containerRuntimeVersion": "containerd://2.1.4",
             },
         },
@@ -341,10 +376,17 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
             .any(|it| it.starts_with("nvidia.com/"));
         if has_gpus {
             let labels = &mut node["metadata"]["labels"];
+            if labels["nvidia.com/gpu.deploy.operands"] == "false" {
+                continue;
+            }
             labels["feature.node.kubernetes.io/pci-10de.present"] = "true".into();
             labels["nvidia.com/gpu.present"] = "true".into();
             for operand in ["device-plugin", "driver", "container-toolkit"] {
-                labels[format!("nvidia.com/gpu.deploy.{operand}")] = "true".into();
+                let label = &mut labels[format!("nvidia.com/gpu.deploy.{operand}")];
+                // The operator keeps values that users set.
+                if label.is_null() {
+                    *label = "true".into();
+                }
             }
         }
     }
@@ -404,7 +446,10 @@ fn gke_plugin() -> Value {
     let values = json!({
         "tolerations": [{"operator": "Exists"}],
         "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
-            {"matchExpressions": [{"key": "cloud.google.com/gke-accelerator", "operator": "Exists"}]},
+            {"matchExpressions": [
+                {"key": "cloud.google.com/gke-accelerator", "operator": "Exists"},
+                {"key": "gke-no-default-nvidia-gpu-device-plugin", "operator": "DoesNotExist"},
+            ]},
         ]}}},
     });
     let path = "gke.gcr.io/nvidia-gpu-device-plugin@sha256:0";

@@ -36,8 +36,8 @@ const FIXED_TEXTS: &[(&str, &str)] = &[
          \"nodeSelector\": {gpuc.dev/pool: train}\n  containers:\n  - name: c\n    image: a/a:1\n    \
          resources: {limits: {nvidia.com/gpu: 1}}\n",
     ),
-    // The correction of `cotainners` only helps after that of `siz`: without the size of a group, the size of a subgroup
-    // becomes a second mistake.
+    // The correction of `cotainners` only helps after that of `siz%`: without the size of a group, the size of a
+    // subgroup becomes a second mistake.
     (
         "apiVersion: leaderworkerset.x-k8s.io/v1\nkind: LeaderWorkerSet\nmetadata: {name: groups}\nspec:\n  \
          leaderWorkerTemplate:\n    siz%: 4\n    subGroupPolicy: {subGroupSize: 5}\n    \

@@ -36,7 +36,8 @@ pub struct Collection {
 
 /// Reads the state of a cluster. Each page is passed to `store` as soon as it was read, the manifest last.
 ///
-/// `time` is the current time in RFC 3339, and `version` the version of gpuc. An error means that nothing could be read.
+/// `time` is the current time in RFC 3339, and `version` the version of gpuc. An error means that nothing could be
+/// read.
 pub async fn collect(
     client: &Client,
     limits: &Limits,

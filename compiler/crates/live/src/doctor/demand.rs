@@ -59,8 +59,8 @@ impl PodDemand {
     }
 }
 
-/// The amounts that the scheduler counts for a pod: containers and sidecars together, or the largest init container with
-/// the sidecars started before it, and the overhead.
+/// The amounts that the scheduler counts for a pod: containers and sidecars together, or the largest init container
+/// with the sidecars started before it, and the overhead.
 ///
 /// Source: kubernetes `staging/src/k8s.io/component-helpers/resource/helpers.go` (`PodRequests`), 2026-11-28.
 pub fn requests(spec: &PodSpec) -> Amounts {

@@ -55,8 +55,8 @@ const STACK_IMAGES: &[&str] = &[
     "nvidia-driver-installer",
 ];
 
-/// The containers of the GPU stack whose logs explain faults: all of pods that are not ready or have restarted, and those
-/// of other pods while there are few.
+/// The containers of the GPU stack whose logs explain faults: all of pods that are not ready or have restarted, and
+/// those of other pods while there are few.
 pub fn log_targets(state: &ClusterState) -> Vec<LogTarget> {
     let is_of_stack = |pod: &&Pod| {
         pod.containers().any(|container| {

@@ -16,7 +16,7 @@ pub(super) static CHECK: Check = Check {
         summary: "the pods of a Workload do not fit on the nodes of any ResourceFlavor of its ClusterQueue",
         checks: "Whether the pods of each waiting Workload of Kueue tolerate the taints of a ResourceFlavor of its \
 ClusterQueue, and their node affinity matches its node labels.",
-        reason: "The Workload waits for ever. The taints and labels of a ResourceFlavor are copies of those of the \
+        reason: "The Workload waits indefinitely. The taints and labels of a ResourceFlavor are copies of those of the \
 nodes, which nothing keeps up to date.",
         remedy: "Add the toleration to `spec.tolerations` of the ResourceFlavor, which adds it to the pods, or to \
 the template of the pods. If the nodes do not have the taint or the label, correct the ResourceFlavor.",

@@ -48,7 +48,7 @@ items:
 /// The seconds in which a device plugin that is ready registers its devices.
 const REGISTER_SECONDS: u64 = 120;
 
-/// Whether the device plugin of a node is not running, or has just started. Other checks report one that fails.
+/// Whether the device plugin of a node is not running, or started a moment ago. Other checks report one that fails.
 fn is_plugin_restarting(ctx: &Context<'_>, node: &NodeFacts<'_>) -> bool {
     let is_settled = |pod: &Pod| {
         let ready = pod.condition("Ready").filter(|it| it.is_true());

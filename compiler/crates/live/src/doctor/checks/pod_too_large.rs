@@ -18,7 +18,7 @@ pub(super) static CHECK: Check = Check {
         summary: "a pending pod requests more than any node can have",
         checks: "Whether some node that a pending pod may use has as much of each resource as the pod requests, \
 even if the node is empty.",
-        reason: "A pod runs on one node. It stays pending for ever if no node is large enough, and a cluster \
+        reason: "A pod runs on one node. It stays pending indefinitely if no node is large enough, and a cluster \
 autoscaler does not create larger nodes than its node groups have.",
         remedy: "Request less, or distribute the work over several pods. The requests of all containers count \
 together: two containers that request one GPU each need two GPUs.",

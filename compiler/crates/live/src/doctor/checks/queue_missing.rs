@@ -17,7 +17,7 @@ pub(super) static CHECK: Check = Check {
         summary: "the LocalQueue or the ClusterQueue of a Workload does not exist",
         checks: "Whether the LocalQueue of each waiting Workload of Kueue exists in its namespace, and whether the \
 ClusterQueue of the LocalQueue exists.",
-        reason: "The Workload waits for ever. A LocalQueue belongs to one namespace: the name of a queue in \
+        reason: "The Workload waits indefinitely. A LocalQueue belongs to one namespace: the name of a queue in \
 another namespace does not work.",
         remedy: "Correct the label `kueue.x-k8s.io/queue-name` of the Job, or create the queue.",
         bad: r#"--- # objects.yaml

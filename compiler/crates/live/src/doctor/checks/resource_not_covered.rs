@@ -16,7 +16,7 @@ pub(super) static CHECK: Check = Check {
         summary: "a ClusterQueue has no quota of a resource that a Workload requests",
         checks: "Whether the ClusterQueue of each waiting Workload of Kueue has a quota of every resource that the \
 Workload requests.",
-        reason: "The Workload waits for ever. Kueue compares the names exactly: a quota of `nvidia.com/gpu` is \
+        reason: "The Workload waits indefinitely. Kueue compares the names exactly: a quota of `nvidia.com/gpu` is \
 none of `nvidia.com/gpu.shared` or `nvidia.com/mig-1g.10gb`.",
         remedy: "Add the resource to `coveredResources` and to the flavors of the ClusterQueue, or request a \
 resource that it covers. Resources without quota can be excluded with `resources.excludeResourcePrefixes` in the \

@@ -16,7 +16,7 @@ pub(super) static CHECK: Check = Check {
         summary: "no domain of a topology is large enough for a Workload, although no pod uses GPUs",
         checks: "Whether the pods of each waiting Workload of Kueue fit in a domain of its topology, such as a \
 rack, while no pod uses GPUs and Kueue has admitted no other Workload.",
-        reason: "The Workload waits for ever. Nodes without the labels of the levels, or with taints that the \
+        reason: "The Workload waits indefinitely. Nodes without the labels of the levels, or with taints that the \
 flavor does not tolerate, do not belong to the topology.",
         remedy: "Set the labels of all levels of the Topology on the nodes, require a higher level with \
 `kueue.x-k8s.io/podset-required-topology`, or use `kueue.x-k8s.io/podset-preferred-topology`.",

@@ -16,7 +16,7 @@ pub(super) static CHECK: Check = Check {
         summary: "a Workload of Kueue requests more than its ClusterQueue can ever have",
         checks: "Whether each Workload of Kueue that waits for quota fits in its ClusterQueue with all that the \
 queue can borrow.",
-        reason: "The Workload waits for ever, although nothing says that it fails: its pods do not exist, and its \
+        reason: "The Workload waits indefinitely, although nothing says that it fails: its pods do not exist, and its \
 Job is suspended.",
         remedy: "Request less, use fewer parallel pods, or raise `nominalQuota` or `borrowingLimit` of the \
 ClusterQueue.",
