@@ -47,6 +47,24 @@ fn codes_page_is_current() {
 }
 
 #[test]
+fn doctor_page_is_current() {
+    let mut page = String::from(
+        "# Findings of gpuc doctor\n\nEvery finding about running clusters, by number. `gpuc explain NAME` prints one of these pages \
+         with\nobjects that cause it. This file is generated.\n",
+    );
+    for code in gpuc::doctor_codes() {
+        let (id, name, word) = (code.id, code.name, code.severity.as_str());
+        let (summary, explanation) = (code.summary, code.explanation());
+        write!(
+            page,
+            "\n## {id} {name}\n\n{word}: {summary}\n\n{explanation}"
+        )
+        .unwrap();
+    }
+    expect_file("docs/doctor-checks.md", &page);
+}
+
+#[test]
 fn alerts_page_is_current() {
     expect_file(
         "docs/alerts.md",

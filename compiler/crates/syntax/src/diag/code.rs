@@ -45,7 +45,9 @@ impl Code {
     pub fn explanation(&self) -> String {
         format!(
             "### What it checks\n\n{}\n\n### Why it matters\n\n{}\n\n### How to fix it\n\n{}\n",
-            self.checks, self.reason, self.remedy
+            wrap(self.checks),
+            wrap(self.reason),
+            wrap(self.remedy)
         )
     }
 
@@ -97,6 +99,37 @@ impl Code {
     pub fn is_called(&self, word: &str) -> bool {
         word == self.id || word == self.name || self.former_names().any(|name| name == word)
     }
+}
+
+/// The width of wrapped explanations in columns.
+const COLUMNS: usize = 112;
+
+/// The length of lines that are not wrapped.
+const MAX_COLUMNS: usize = 125;
+
+/// Wraps the lines of a text that are longer than [`MAX_COLUMNS`].
+fn wrap(text: &str) -> String {
+    let mut wrapped = String::new();
+    for line in text.split_inclusive('\n') {
+        if line.chars().count() <= MAX_COLUMNS {
+            wrapped.push_str(line);
+            continue;
+        }
+        let mut column = 0;
+        for word in line.split(' ') {
+            let length = word.chars().count();
+            if column > 0 && column + 1 + length > COLUMNS {
+                wrapped.push('\n');
+                column = 0;
+            } else if column > 0 {
+                wrapped.push(' ');
+                column += 1;
+            }
+            wrapped.push_str(word);
+            column += length;
+        }
+    }
+    wrapped
 }
 
 /// The current name of the code whose name or former name is closest to a word, if any is close enough.
