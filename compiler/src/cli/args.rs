@@ -239,6 +239,15 @@ pub(crate) struct DoctorArgs {
     /// `-o yaml`, a must-gather folder or a troubleshoot bundle.
     #[arg(long, value_name = "DIR")]
     pub(crate) from: Option<PathBuf>,
+    /// Report only what concerns this node and its pods.
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["pod", "pool"])]
+    pub(crate) node: Option<String>,
+    /// Report only what concerns this pod, after the steps on its way to a GPU.
+    #[arg(long, value_name = "NAMESPACE/POD", conflicts_with = "pool")]
+    pub(crate) pod: Option<String>,
+    /// Report only what concerns the nodes of this pool and their pods.
+    #[arg(long, value_name = "POOL")]
+    pub(crate) pool: Option<String>,
     /// The cluster, if the input contains several.
     #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,

@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use gpuc_live::doctor::{Diagnosis, diagnose, render};
+use gpuc_live::doctor::{
+    Context as DoctorContext, Diagnosis, Scope, diagnose, parse_pod, render, story,
+};
+use gpuc_live::objects::ObjectRef;
 use gpuc_live::role::cluster_role;
 use gpuc_live::state::ClusterState;
 use gpuc_model::Cluster;
@@ -40,14 +43,33 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
         Some(folder) => read_folder(folder)?,
         None => live::read(args.context.as_deref())?,
     };
-    let diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
+    let mut diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
+    let mut steps = Vec::new();
+    if let Some(scope) = scope(args) {
+        let ctx = DoctorContext::new(&state, cluster, &gpuc::REGISTRY);
+        let objects = scope.objects(&ctx).map_err(Usage)?;
+        diagnosis.retain(&objects);
+        if let Scope::Pod(pod) = &scope {
+            let mut pods = state.pods.items.iter();
+            let found = pods.find(|it| ObjectRef::of_kind("Pod", &it.metadata) == *pod);
+            steps = found.map(|pod| story(&ctx, pod)).unwrap_or_default();
+        }
+    }
     let none = Sources::default();
     let sources = run.as_ref().map_or(&none, |run| &run.sources);
     output::print_data(&match args.format {
-        DoctorFormat::Text => render::text(&diagnosis, &state, sources),
-        DoctorFormat::Json => render::json(&diagnosis, sources),
+        DoctorFormat::Text => render::steps(&steps) + &render::text(&diagnosis, &state, sources),
+        DoctorFormat::Json => render::json(&diagnosis, &steps, sources),
     })?;
     Ok(exit_code(args, &diagnosis))
+}
+
+/// The part of the cluster that the user is interested in.
+fn scope(args: &DoctorArgs) -> Option<Scope> {
+    let node = args.node.clone().map(Scope::Node);
+    let pool = args.pool.clone().map(Scope::Pool);
+    let pod = args.pod.as_deref().map(|pod| Scope::Pod(parse_pod(pod)));
+    node.or(pool).or(pod)
 }
 
 /// The state in a folder.

@@ -2,6 +2,7 @@
 
 mod commands;
 mod concurrent;
+mod doctor;
 mod environment;
 mod expand;
 mod findings;

@@ -22,6 +22,18 @@ const KEPT_VARIABLES: &[&str] = &[
     "UCX_",
 ];
 
+/// Parts of the names of ConfigMaps that configure the GPU stack, and whose data is kept.
+const KEPT_CONFIG_MAPS: &[&str] = &[
+    "cluster-autoscaler-status",
+    "dcgm",
+    "device-plugin",
+    "gpuc-runtime",
+    "kueue-manager-config",
+    "mig",
+    "mps",
+    "nvidia",
+];
+
 /// Parts of names whose values may be secrets.
 const SECRET_NAMES: &[&str] = &[
     "apikey",
@@ -103,6 +115,11 @@ pub fn redact_object(kind: Kind, object: &mut Value) {
         && let Some(object) = object.as_object_mut()
     {
         object.remove("binaryData");
+        let name = object.get("metadata").and_then(|it| it["name"].as_str());
+        let name = name.unwrap_or_default();
+        if !KEPT_CONFIG_MAPS.iter().any(|part| name.contains(part)) {
+            object.remove("data");
+        }
     }
     redact_value(object);
 }

@@ -16,6 +16,8 @@ mod finding;
 mod pending;
 mod placement;
 pub mod render;
+mod scope;
+mod story;
 #[cfg(test)]
 mod testing;
 mod verdict;
@@ -28,6 +30,8 @@ pub use context::{Context, ExpectedGpus, NodeFacts};
 pub use demand::{PodDemand, requests};
 pub use finding::{Evidence, Finding, Layer};
 pub use placement::{Misfit, misfits, usage};
+pub use scope::Scope;
+pub use story::{Outcome, Step, parse_pod, story};
 
 use gpuc_model::{Cluster, Registry};
 use gpuc_syntax::diag::Severity;

@@ -21,7 +21,7 @@ pub(super) fn toleration_text(taint: &NodeTaint) -> String {
 }
 
 /// Why a pod does not fit on nodes, as the end of a sentence whose subject are its pods.
-pub(super) fn misfit_text(misfit: &Misfit) -> String {
+pub(crate) fn misfit_text(misfit: &Misfit) -> String {
     match misfit {
         Misfit::Taint(taint) => format!("do not tolerate the taint `{}`", taint_text(taint)),
         Misfit::Label {

@@ -74,6 +74,8 @@ mod xid;
 
 use super::check::Check;
 
+pub(crate) use messages::misfit_text;
+
 /// Every check, by id.
 pub static CHECKS: &[&Check] = &[
     &node_not_ready::CHECK,

@@ -4,11 +4,13 @@ use gpuc_syntax::source::Sources;
 use serde_json::{Value, json};
 
 use super::place;
-use crate::doctor::{Diagnosis, Evidence, Finding};
+use crate::doctor::{Diagnosis, Evidence, Finding, Step};
 use crate::objects::ObjectRef;
 
 /// The diagnosis as JSON: `{"version":1,"causes":[…],"notChecked":[…],"totals":{…}}`.
-pub fn json(diagnosis: &Diagnosis, sources: &Sources) -> String {
+///
+/// `steps` is the story of a pod, if one was selected.
+pub fn json(diagnosis: &Diagnosis, steps: &[Step], sources: &Sources) -> String {
     let causes = diagnosis.causes.iter().map(|cause| {
         let mut value = finding_value(&cause.finding, sources);
         let explained = cause.consequences.iter();
@@ -23,8 +25,12 @@ pub fn json(diagnosis: &Diagnosis, sources: &Sources) -> String {
             "reasons": skipped.reasons,
         })
     });
+    let steps = steps.iter().map(
+        |step| json!({"step": step.name, "outcome": step.outcome.as_str(), "text": step.text}),
+    );
     let value = json!({
         "version": 1,
+        "steps": steps.collect::<Vec<_>>(),
         "causes": causes.collect::<Vec<_>>(),
         "notChecked": skipped.collect::<Vec<_>>(),
         "completedChecks": diagnosis.completed,

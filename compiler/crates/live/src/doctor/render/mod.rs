@@ -4,7 +4,7 @@ mod json;
 mod text;
 
 pub use json::json;
-pub use text::text;
+pub use text::{steps, text};
 
 use gpuc_syntax::source::{Sources, Span};
 

@@ -7,7 +7,7 @@ use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::source::Sources;
 
 use super::{describe_objects, place, split_pods};
-use crate::doctor::{Cause, Diagnosis};
+use crate::doctor::{Cause, Diagnosis, Step};
 use crate::state::ClusterState;
 
 /// The maximum number of lines of evidence for a cause.
@@ -29,6 +29,19 @@ pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> S
     }
     out.push_str(&summary(diagnosis));
     out.push('\n');
+    out
+}
+
+/// The story of a pod as text: one line for each step.
+pub fn steps(steps: &[Step]) -> String {
+    let mut out = String::new();
+    for step in steps {
+        let line = format!("{:9} {:7} {}", step.name, step.outcome.as_str(), step.text);
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    if !steps.is_empty() {
+        out.push('\n');
+    }
     out
 }
 
