@@ -5,22 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::{Map, Value};
 
+use crate::objects::is_gpu_variable;
 use crate::state::Kind;
 
 /// The text in place of a removed value.
 pub const REDACTED: &str = "[redacted]";
-
-/// The beginnings of the names of environment variables whose values are kept.
-const KEPT_VARIABLES: &[&str] = &[
-    "CUDA_",
-    "FI_",
-    "GPUC_",
-    "MELLANOX_",
-    "NCCL_",
-    "NVIDIA_",
-    "OMPI_",
-    "UCX_",
-];
 
 /// Parts of the names of ConfigMaps that configure the GPU stack, and whose data is kept.
 const KEPT_CONFIG_MAPS: &[&str] = &[
@@ -158,7 +147,7 @@ fn redact_variable(entries: &mut Map<String, Value>) {
     else {
         return;
     };
-    if !KEPT_VARIABLES.iter().any(|prefix| name.starts_with(prefix)) {
+    if !is_gpu_variable(name) {
         entries.remove("value");
     }
 }

@@ -14,6 +14,7 @@ pub use event::Event;
 pub use meta::{Condition, Metadata, Owner, Timestamp};
 pub use node::{Node, NodeInfo, NodeSpec, NodeStatus, NodeTaint};
 pub use object::{Object, ObjectRef};
+pub(crate) use pod::is_gpu_variable;
 pub use pod::{
     Container, ContainerState, ContainerStatus, EnvVar, Pod, PodSpec, PodStatus, Quantity,
     ResourceList, Resources, SchedulingGate, Terminated, Toleration, Waiting,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::Deserialize;
+use serde::de::{Deserializer, SeqAccess, Visitor};
 use serde_json::Value;
 
 use super::meta::{Condition, Metadata, Timestamp};
@@ -99,8 +100,8 @@ pub struct PodSpec {
     /// The scheduler.
     #[serde(deserialize_with = "null_as_default")]
     pub scheduler_name: String,
-    /// The volumes, as written.
-    #[serde(deserialize_with = "null_as_default")]
+    /// The volumes that depend on other objects or on memory, as written: claims, and `emptyDir` with a medium.
+    #[serde(deserialize_with = "volumes")]
     pub volumes: Vec<Value>,
     /// The ResourceClaims, as written.
     #[serde(deserialize_with = "null_as_default")]
@@ -147,8 +148,8 @@ pub struct Container {
     /// The resources.
     #[serde(deserialize_with = "null_as_default")]
     pub resources: Resources,
-    /// The environment variables.
-    #[serde(deserialize_with = "null_as_default")]
+    /// The environment variables that configure GPUs and their networks.
+    #[serde(deserialize_with = "variables")]
     pub env: Vec<EnvVar>,
     /// `Always` for sidecars among the init containers.
     #[serde(deserialize_with = "null_as_default")]
@@ -274,6 +275,67 @@ pub struct Terminated {
     /// The exit code.
     #[serde(deserialize_with = "null_as_default")]
     pub exit_code: i64,
+}
+
+/// Reads a list item by item, and keeps those that pass: most variables and volumes would only take memory.
+fn filtered<'de, D, T>(deserializer: D, keeps: fn(&T) -> bool) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Items<T>(fn(&T) -> bool);
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Items<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a list")
+        }
+
+        fn visit_unit<E>(self) -> Result<Self::Value, E> {
+            Ok(Vec::new())
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
+            let mut items = Vec::new();
+            while let Some(item) = list.next_element()? {
+                if (self.0)(&item) {
+                    items.push(item);
+                }
+            }
+            Ok(items)
+        }
+    }
+    deserializer.deserialize_any(Items(keeps))
+}
+
+fn variables<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<EnvVar>, D::Error> {
+    filtered(deserializer, |variable: &EnvVar| {
+        is_gpu_variable(&variable.name)
+    })
+}
+
+fn volumes<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Value>, D::Error> {
+    filtered(deserializer, |volume: &Value| {
+        let keys = ["persistentVolumeClaim", "ephemeral", "emptyDir"];
+        keys.iter().any(|key| volume.get(key).is_some())
+    })
+}
+
+/// The beginnings of the names of environment variables that configure GPUs and their networks.
+const GPU_VARIABLES: &[&str] = &[
+    "CUDA_",
+    "FI_",
+    "GPUC_",
+    "MELLANOX_",
+    "NCCL_",
+    "NVIDIA_",
+    "OMPI_",
+    "UCX_",
+];
+
+/// Whether an environment variable configures GPUs or their networks, by its name.
+pub(crate) fn is_gpu_variable(name: &str) -> bool {
+    GPU_VARIABLES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl Pod {
