@@ -13,6 +13,8 @@ mod demand;
 #[cfg(test)]
 mod examples;
 mod finding;
+#[cfg(test)]
+mod pairs;
 mod pending;
 mod placement;
 pub mod render;
