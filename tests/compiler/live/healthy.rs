@@ -142,7 +142,7 @@ fn nodes_of_pool(cluster: &Cluster, pool: &Pool) -> Vec<Value> {
         .map(|index| {
             let name = match hosts.get(index) {
                 Some(host) => host.value.clone(),
-                None => format!("{}-{index}", pool.name.value),
+                None => format!("{}-node-{index}", pool.name.value),
             };
             node(cluster, pool, &name)
         })

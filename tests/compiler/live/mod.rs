@@ -11,10 +11,26 @@ use healthy::{Healthy, healthy_clusters};
 
 /// The diagnosis of objects in a cluster, and its text.
 fn diagnose_objects(healthy: &Healthy, objects: &[Value]) -> (Diagnosis, String) {
+    diagnose_files(healthy, objects, &[])
+}
+
+/// The diagnosis of objects and container logs in a cluster, and its text.
+fn diagnose_files(
+    healthy: &Healthy,
+    objects: &[Value],
+    logs: &[(String, String)],
+) -> (Diagnosis, String) {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-    let text = list.to_string();
-    let load = |_: &str| Ok(text.clone().into_bytes());
-    let (state, problems) = read_files(&["objects.json".to_owned()], &load);
+    let mut files = vec![("objects.json".to_owned(), list.to_string())];
+    files.extend(logs.iter().cloned());
+    let paths: Vec<String> = files.iter().map(|(path, _)| path.clone()).collect();
+    let load = |path: &str| {
+        let found = files.iter().find(|(name, _)| name == path);
+        found
+            .map(|(_, text)| text.clone().into_bytes())
+            .ok_or_else(String::new)
+    };
+    let (state, problems) = read_files(&paths, &load);
     assert_eq!(problems, [], "{}", healthy.name);
     let cluster = healthy.outcome.compilations[healthy.index].cluster.as_ref();
     let diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
