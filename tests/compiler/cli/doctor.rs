@@ -182,3 +182,67 @@ fn clusters_that_cannot_be_reached_are_errors() {
     }
     assert!(!place.path("case").exists() && !place.path("case.partial").exists());
 }
+
+/// The cluster of docs/doctor.md: three nodes with a taint that the device plugin does not tolerate, and two pods that
+/// wait for them.
+fn documented_cluster() -> String {
+    let node = |name: &str, group: &str, machine: &str, taints: &str| {
+        format!(
+            "- apiVersion: v1\n  kind: Node\n  metadata:\n    name: {name}\n    labels: {{eks.amazonaws.com/nodegroup: \
+             {group}, node.kubernetes.io/instance-type: {machine}}}\n  spec: {{taints: [{taints}]}}\n  status:\n    \
+             capacity: {{cpu: \"192\", pods: \"110\"}}\n    allocatable: {{cpu: \"192\", pods: \"110\"}}\n    \
+             conditions: [{{type: Ready, status: \"True\"}}]\n"
+        )
+    };
+    let pod = |name: &str| {
+        format!(
+            "- apiVersion: v1\n  kind: Pod\n  metadata: {{name: {name}, namespace: ml}}\n  spec:\n    tolerations: \
+             [{{key: nvidia.com/gpu, operator: Exists}}]\n    containers: [{{name: main, image: \"train:1\", \
+             resources: {{limits: {{nvidia.com/gpu: \"1\"}}}}}}]\n  status: {{phase: Pending}}\n"
+        )
+    };
+    let taint = r#"{key: nvidia.com/gpu, value: "true", effect: NoSchedule}"#;
+    let mut list = "apiVersion: v1\nkind: List\nitems:\n".to_owned();
+    for index in 11..=13 {
+        list += &node(&format!("ip-10-0-1-{index}"), "h100", "p5.48xlarge", taint);
+    }
+    for index in 21..=22 {
+        list += &node(&format!("ip-10-0-1-{index}"), "system", "m7i.xlarge", "");
+    }
+    list += "- apiVersion: apps/v1\n  kind: DaemonSet\n  metadata: {name: nvidia-device-plugin, namespace: \
+             kube-system}\n  spec:\n    template:\n      spec:\n        tolerations: [{key: nvidia.com/gpu, operator: \
+             Equal, value: present, effect: NoSchedule}]\n        nodeSelector: {eks.amazonaws.com/nodegroup: h100}\n        \
+             containers: [{name: plugin, image: \"nvcr.io/nvidia/k8s-device-plugin:v0.20.0\"}]\n  status: \
+             {desiredNumberScheduled: 0}\n";
+    list += &pod("train-0");
+    list += &pod("train-1");
+    list + "- {apiVersion: v1, kind: Pod, metadata: {name: dns, namespace: kube-system}}\n"
+}
+
+#[test]
+fn the_documented_output_is_current() {
+    let place = Workspace::empty();
+    place.write("case-17/objects.yaml", &documented_cluster());
+    let page =
+        std::fs::read_to_string(crate::support::repository().join("docs/doctor.md")).unwrap();
+    for (command, code) in [
+        ("doctor --from case-17", 1),
+        ("doctor --from case-17 --pod ml/train-0", 1),
+    ] {
+        let arguments: Vec<_> = command.split(' ').collect();
+        let result = place.run(&arguments).expect_code(code);
+        // The page leaves the checks out that were not possible, the last line, and what follows the steps of a pod.
+        let lines = result
+            .stdout
+            .lines()
+            .filter(|line| !line.starts_with("not checked"));
+        let lines: Vec<_> = lines.collect();
+        let shown = lines.join("\n");
+        let shown = shown.split("\n\n").next().unwrap();
+        let block = format!("$ gpuc {command}\n{shown}\n");
+        assert!(
+            page.contains(&block),
+            "docs/doctor.md must contain\n{block}"
+        );
+    }
+}

@@ -11,7 +11,9 @@ use crate::Limits;
 /// Why a request has no usable response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum RequestError {
-    /// The user lacks the right: 401 or 403.
+    /// The API server does not accept the credentials: 401.
+    Unauthorized,
+    /// The user lacks the right: 403.
     Forbidden,
     /// The server does not know the path: 404.
     NotFound,
@@ -27,6 +29,9 @@ impl RequestError {
     /// The error as text for people.
     pub(crate) fn text(&self) -> String {
         match self {
+            Self::Unauthorized => {
+                "the API server does not accept the credentials of the kubeconfig (401)".to_owned()
+            }
             Self::Forbidden => "forbidden".to_owned(),
             Self::NotFound => "not found".to_owned(),
             Self::Expired => "the list expired on the server".to_owned(),
@@ -70,7 +75,8 @@ pub(crate) async fn get(
 fn classify(error: &kube::Error) -> (RequestError, bool) {
     match error {
         kube::Error::Api(status) => match status.code {
-            401 | 403 => (RequestError::Forbidden, false),
+            401 => (RequestError::Unauthorized, false),
+            403 => (RequestError::Forbidden, false),
             404 => (RequestError::NotFound, false),
             410 => (RequestError::Expired, false),
             code => {

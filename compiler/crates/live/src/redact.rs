@@ -11,6 +11,9 @@ use crate::state::Kind;
 /// The text in place of a removed value.
 pub const REDACTED: &str = "[redacted]";
 
+/// The length in bytes of annotations that are kept.
+const MAX_ANNOTATION: usize = 512;
+
 /// Parts of the names of ConfigMaps that configure the GPU stack, and whose data is kept.
 const KEPT_CONFIG_MAPS: &[&str] = &[
     "cluster-autoscaler-status",
@@ -55,12 +58,27 @@ static SECRET_FORMS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&forms.join("|")).unwrap_or_else(|_| unreachable!("the expression is valid"))
 });
 
-/// Credentials after a name: `--password=x`, `token: x`, `Authorization: Bearer x`, `https://user:x@host`.
+/// Credentials after a name: `--password=x`, `--token x`, `Authorization: Bearer x`, `https://user:x@host`,
+/// `curl -u user:x`.
 static NAMED_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
+    let name = r"[a-z0-9_-]*(?:api[-_]?key|access[-_]?key|account[-_]?key|credential|passw(?:or)?d|secret|token)[a-z0-9_-]*";
+    let expression = [
+        r"(?i)(\b",
+        name,
+        r#"["']?\s*=\s*["']?|--?"#,
+        name,
+        r"\s+|\b(?:pass|pwd|sig|signature|session)=|\bauthorization:?\s+(?:bearer\s+|basic\s+)?|\bbearer\s+",
+        r"|\bbasic[-_]auth:\s+|://[^/\s:@]*:|\s-u\s+[^\s:]+:)",
+        r#"([^\s"',;&@}]+)"#,
+    ];
+    Regex::new(&expression.concat()).unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// Credentials after a name and a colon, as in YAML. In prose, a word follows the colon.
+static YAML_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
     let expression = concat!(
-        r#"(?i)(\b[a-z0-9_-]*(?:api[-_]?key|credential|passw(?:or)?d|secret|token)[a-z0-9_-]*["']?\s*[=:]\s*["']?|"#,
-        r"\bauthorization:?\s+(?:bearer\s+|basic\s+)?|\bbearer\s+|://[^/\s:@]*:)",
-        r#"([^\s"',;&@]+)"#
+        r"(?i)(\b[a-z0-9_-]*(?:api[-_]?key|credential|key-data|passw(?:or)?d|secret|token)[a-z0-9_-]*",
+        r#"["']?:\s*["']?)([^\s"',;&@}]+)"#
     );
     Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
 });
@@ -68,10 +86,24 @@ static NAMED_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
 /// A text without secrets.
 pub fn redact_text(text: &str) -> String {
     let text = SECRET_FORMS.replace_all(text, REDACTED);
-    let replaced = NAMED_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
+    let text = NAMED_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
         format!("{}{REDACTED}", &captures[1])
     });
-    replaced.into_owned()
+    let text = YAML_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
+        let value = &captures[2];
+        if is_word(value) {
+            captures[0].to_owned()
+        } else {
+            format!("{}{REDACTED}", &captures[1])
+        }
+    });
+    text.into_owned()
+}
+
+/// Whether a value is a word of a sentence, such as in `token: cannot create`: short, and only letters and hyphens.
+fn is_word(value: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || "-.)(".contains(c);
+    value.len() < 16 && value.chars().all(is_letter)
 }
 
 /// A log without secrets.
@@ -93,11 +125,18 @@ pub fn redact_object(kind: Kind, object: &mut Value) {
     if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         metadata.remove("selfLink");
-        if let Some(annotations) = metadata
-            .get_mut("annotations")
-            .and_then(Value::as_object_mut)
-        {
+        let annotations = metadata.get_mut("annotations");
+        if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
             annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
+            for value in annotations.values_mut() {
+                // Controllers store whole objects in annotations, as JSON or compressed.
+                let is_copy = value.as_str().is_some_and(|text| {
+                    text.len() > MAX_ANNOTATION || text.trim_start().starts_with('{')
+                });
+                if is_copy {
+                    *value = REDACTED.into();
+                }
+            }
         }
     }
     if kind == Kind::ConfigMap
@@ -122,10 +161,36 @@ fn redact_value(value: &mut Value) {
                 *text = redacted;
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(redact_value),
+        Value::Array(items) => {
+            let mut is_after_option = false;
+            for item in items {
+                let is_option = item.as_str().is_some_and(|text| {
+                    text.starts_with('-') && !text.contains('=') && is_secret_name(text)
+                });
+                if is_after_option && item.is_string() {
+                    *item = REDACTED.into();
+                } else {
+                    redact_value(item);
+                }
+                is_after_option = is_option;
+            }
+        }
         Value::Object(entries) => {
             redact_variable(entries);
             for (key, value) in entries.iter_mut() {
+                let is_kept = matches!(
+                    key.as_str(),
+                    "labels"
+                        | "matchLabels"
+                        | "nodeSelector"
+                        | "image"
+                        | "imageID"
+                        | "hard"
+                        | "used"
+                );
+                if is_kept {
+                    continue;
+                }
                 if value.is_string() && is_secret_name(key) {
                     *value = REDACTED.into();
                 } else {
@@ -139,7 +204,7 @@ fn redact_value(value: &mut Value) {
 
 /// Removes the value of an environment variable, unless it configures GPUs or their networks.
 fn redact_variable(entries: &mut Map<String, Value>) {
-    let is_variable = entries.len() == 2 && entries.get("value").is_some_and(Value::is_string);
+    let is_variable = entries.get("value").is_some_and(Value::is_string);
     let Some(name) = entries
         .get("name")
         .and_then(Value::as_str)
@@ -147,7 +212,7 @@ fn redact_variable(entries: &mut Map<String, Value>) {
     else {
         return;
     };
-    if !is_gpu_variable(name) {
+    if !is_gpu_variable(name) || is_secret_name(name) {
         entries.remove("value");
     }
 }
@@ -155,7 +220,7 @@ fn redact_variable(entries: &mut Map<String, Value>) {
 /// Whether the value of a key with this name may be a secret. Keys with the names of objects are not.
 fn is_secret_name(key: &str) -> bool {
     let lower = key.to_ascii_lowercase();
-    let is_reference = lower.ends_with("name") || lower.ends_with("ref");
+    let is_reference = lower.ends_with("name") || lower.ends_with("ref") || lower == "key";
     !is_reference && SECRET_NAMES.iter().any(|part| lower.contains(part))
 }
 
@@ -184,7 +249,26 @@ mod tests {
                 "HF_TOKEN=[redacted]",
             ),
             ("key AKIAABCDEFGHIJKLMNOP end", "key [redacted] end"),
-            ("token: \"abc\"", "token: \"[redacted]\""),
+            ("token: \"abc1\"", "token: \"[redacted]\""),
+            ("--password hunter4 -x", "--password [redacted] -x"),
+            ("curl -u admin:hunter2 x", "curl -u admin:[redacted] x"),
+            (
+                "https://a/b?sv=1&sig=abc",
+                "https://a/b?sv=1&sig=[redacted]",
+            ),
+            ("AccountKey=abc;x", "AccountKey=[redacted];x"),
+            (
+                "client-key-data: LS0tLS1CRUdJTg==",
+                "client-key-data: [redacted]",
+            ),
+            (
+                "failed to fetch token: cannot create",
+                "failed to fetch token: cannot create",
+            ),
+            (
+                "untolerated taint {token: secret-team}",
+                "untolerated taint {token: secret-team}",
+            ),
             ("0/3 nodes are available", "0/3 nodes are available"),
         ] {
             assert_eq!(redact_text(text), expected);
@@ -199,17 +283,21 @@ mod tests {
             "metadata": {
                 "name": "a",
                 "managedFields": [{}],
+                "labels": {"cloud.google.com/private-node": "true"},
                 "annotations": {
+                    "example.com/copy": "{\"spec\": {}}",
                     "kubectl.kubernetes.io/last-applied-configuration": "{}",
                     "example.com/token": "abc",
                 },
             },
             "spec": {"containers": [{
                 "name": "main",
-                "args": ["--api-key=abc", "serve"],
+                "image": "registry.io/token-server:secret-v1",
+                "args": ["--api-key=abc", "--token", "abc", "serve"],
                 "env": [
                     {"name": "NCCL_DEBUG", "value": "INFO"},
                     {"name": "DATABASE", "value": "postgres://x"},
+                    {"name": "NVIDIA_API_KEY", "value": "x"},
                     {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
                 ],
             }]},
@@ -218,13 +306,19 @@ mod tests {
         assert_eq!(
             pod,
             json!({
-                "metadata": {"name": "a", "annotations": {"example.com/token": "[redacted]"}},
+                "metadata": {
+                    "name": "a",
+                    "labels": {"cloud.google.com/private-node": "true"},
+                    "annotations": {"example.com/copy": "[redacted]", "example.com/token": "[redacted]"},
+                },
                 "spec": {"containers": [{
                     "name": "main",
-                    "args": ["--api-key=[redacted]", "serve"],
+                    "image": "registry.io/token-server:secret-v1",
+                    "args": ["--api-key=[redacted]", "--token", "[redacted]", "serve"],
                     "env": [
                         {"name": "NCCL_DEBUG", "value": "INFO"},
                         {"name": "DATABASE"},
+                        {"name": "NVIDIA_API_KEY"},
                         {"name": "KEY", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}},
                     ],
                 }]},

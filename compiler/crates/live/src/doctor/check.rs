@@ -6,6 +6,17 @@ use super::context::Context;
 use super::finding::{Finding, Layer};
 use crate::state::Kind;
 
+/// The container logs that a check needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Logs {
+    /// None.
+    None,
+    /// Those of the GPU stack, which snapshots contain.
+    Stack,
+    /// Those of workloads, which only must-gather folders and troubleshoot bundles contain.
+    Workloads,
+}
+
 /// A check of a running cluster.
 ///
 /// A check is a pure function of the cluster's state. It reports one finding for each object; findings with the same
@@ -23,8 +34,8 @@ pub struct Check {
     /// The kinds that the check needs. If one of them is not complete, the check is reported as not possible, and its
     /// findings in the objects that are known still count.
     pub needs: &'static [Kind],
-    /// Whether the check needs container logs as well.
-    pub needs_logs: bool,
+    /// The container logs that the check needs as well.
+    pub needs_logs: Logs,
     /// Finds faults.
     pub run: fn(&Context<'_>, &mut Vec<Finding>),
 }

@@ -258,7 +258,9 @@ impl<'s> NodeFacts<'s> {
         }
         let has_label = |key: &&str| {
             let value = self.node.metadata.label(key);
-            value.is_some_and(|value| value != "false")
+            // The labels of clouds name accelerators of every vendor.
+            let is_of_cloud = key.ends_with("accelerator");
+            value.is_some_and(|it| it.starts_with("nvidia") || (!is_of_cloud && it != "false"))
         };
         self.offered().next().is_some() || GPU_LABELS.iter().any(has_label)
     }

@@ -26,7 +26,7 @@ mod verdict;
 
 pub use advertiser::Advertiser;
 pub use causes::Cause;
-pub use check::Check;
+pub use check::{Check, Logs};
 pub use checks::CHECKS;
 pub use context::{Context, ExpectedGpus, NodeFacts};
 pub use demand::{PodDemand, requests};
@@ -39,7 +39,7 @@ use gpuc_model::{Cluster, Registry};
 use gpuc_syntax::diag::Severity;
 
 use crate::read::resource_name;
-use crate::state::ClusterState;
+use crate::state::{ClusterState, has_workload_logs};
 
 /// The result of checking a running cluster.
 #[derive(Debug)]
@@ -90,6 +90,7 @@ pub fn diagnose(
 ) -> Diagnosis {
     let ctx = Context::new(state, cluster, registry);
     let (mut findings, mut skipped) = (Vec::new(), Vec::new());
+    let has_workload_logs = has_workload_logs(state);
     for check in CHECKS {
         let first = findings.len();
         (check.run)(&ctx, &mut findings);
@@ -101,8 +102,11 @@ pub fn diagnose(
             .filter(|kind| !state.completeness(**kind).is_complete())
             .map(|kind| format!("{}: {}", resource_name(*kind), state.completeness(*kind)))
             .collect();
-        if check.needs_logs && state.logs.is_empty() {
+        if check.needs_logs == Logs::Stack && state.logs.is_empty() {
             reasons.push("container logs: not part of the snapshot".to_owned());
+        }
+        if check.needs_logs == Logs::Workloads && !has_workload_logs {
+            reasons.push("logs of workloads: not part of the snapshot".to_owned());
         }
         if !reasons.is_empty() {
             skipped.push(SkippedCheck { check, reasons });
@@ -118,6 +122,26 @@ pub fn diagnose(
             pods: state.pods.items.len(),
         },
     }
+}
+
+/// The beginnings of the taints of nodes that are about to be removed.
+///
+/// Source: kubernetes-sigs/karpenter `pkg/apis/v1/taints.go`, kubernetes-sigs/cluster-autoscaler `utils/taints`,
+/// kubernetes `staging/src/k8s.io/cloud-provider/api/well_known_taints.go`, aws/aws-node-termination-handler
+/// `pkg/node/node.go`, 2026-11-28.
+const REMOVAL_TAINTS: &[&str] = &[
+    "DeletionCandidateOfClusterAutoscaler",
+    "ToBeDeletedByClusterAutoscaler",
+    "aws-node-termination-handler/",
+    "cloud.google.com/impending-node-termination",
+    "karpenter.sh/disrupted",
+    "karpenter.sh/disruption",
+    "node.cloudprovider.kubernetes.io/shutdown",
+];
+
+/// Whether a node with this taint is about to be removed.
+pub(crate) fn is_removal_taint(key: &str) -> bool {
+    REMOVAL_TAINTS.iter().any(|taint| key.starts_with(taint))
 }
 
 /// Whether a taint is removed by gpuc-runtime or by a node provisioner when the node is ready for pods.

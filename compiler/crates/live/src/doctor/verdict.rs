@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use super::context::{Context, NodeFacts};
 use super::demand::PodDemand;
-use super::is_startup_taint;
 use super::pending::PendingPod;
 use super::placement::Misfit;
+use super::{is_removal_taint, is_startup_taint};
 use crate::objects::{Event, NodeTaint, ObjectRef, Quantity};
 use crate::state::Kind;
 
@@ -110,23 +110,11 @@ fn is_gpu(resource: &str) -> bool {
     resource.starts_with("nvidia.com/")
 }
 
-/// The taints of nodes that are about to be removed.
-///
-/// Source: kubernetes-sigs/karpenter `pkg/apis/v1/taints.go`, kubernetes-sigs/cluster-autoscaler `utils/taints`,
-/// kubernetes `staging/src/k8s.io/cloud-provider/api/well_known_taints.go`, 2026-11-28.
-const REMOVAL_TAINTS: &[&str] = &[
-    "ToBeDeletedByClusterAutoscaler",
-    "cloud.google.com/impending-node-termination",
-    "karpenter.sh/disrupted",
-    "karpenter.sh/disruption",
-    "node.cloudprovider.kubernetes.io/shutdown",
-];
-
 /// Whether no pod should tolerate a taint: the node starts, has a fault, or is about to be removed.
 fn is_temporary(taint: &NodeTaint) -> bool {
     taint.key.starts_with("node.kubernetes.io/")
         || is_startup_taint(&taint.key)
-        || REMOVAL_TAINTS.contains(&taint.key.as_str())
+        || is_removal_taint(&taint.key)
 }
 
 fn is_temporary_taint(misfit: &Misfit) -> bool {

@@ -333,9 +333,22 @@ const GPU_VARIABLES: &[&str] = &[
     "UCX_",
 ];
 
+/// The names of other such variables, of NVIDIA's device plugin.
+///
+/// Source: NVIDIA/k8s-device-plugin README.md, 2026-11-28.
+const PLUGIN_VARIABLES: &[&str] = &[
+    "CONFIG_FILE",
+    "DEVICE_LIST_STRATEGY",
+    "FAIL_ON_INIT_ERROR",
+    "LD_LIBRARY_PATH",
+    "MIG_STRATEGY",
+    "MPS_ROOT",
+    "PASS_DEVICE_SPECS",
+];
+
 /// Whether an environment variable configures GPUs or their networks, by its name.
 pub(crate) fn is_gpu_variable(name: &str) -> bool {
-    GPU_VARIABLES.iter().any(|prefix| name.starts_with(prefix))
+    PLUGIN_VARIABLES.contains(&name) || GPU_VARIABLES.iter().any(|prefix| name.starts_with(prefix))
 }
 
 impl Pod {

@@ -54,14 +54,11 @@ impl Extent {
             Self::Truncated(reason) => reason.clone(),
             Self::Single => "the folder contains single objects and no list".to_owned(),
             Self::List => {
-                let mut namespaces = namespaces.into_iter();
-                match (namespaces.next(), namespaces.next()) {
-                    // Every cluster has pods in `kube-system`.
-                    (Some(only), None) if only != "kube-system" => {
-                        format!("the list contains only the namespace `{only}`")
-                    }
-                    _ => return Completeness::Complete,
+                // Every cluster has such objects in `kube-system`.
+                if namespaces.is_empty() || namespaces.contains("kube-system") {
+                    return Completeness::Complete;
                 }
+                "the list does not contain the namespace `kube-system`".to_owned()
             }
         };
         Completeness::Truncated { reason }
@@ -87,7 +84,7 @@ impl Unreadable {
 
 /// Parses a file.
 pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
-    let text = String::from_utf8_lossy(bytes);
+    let text = decode(bytes);
     if let Some(log) = logs::parse_path(path, &text) {
         return Ok(Content::Log(log));
     }
@@ -102,18 +99,39 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
         };
     }
     let name = path.rsplit('/').next().unwrap_or(path);
+    // In must-gather folders, a folder of single objects is the list.
+    let extent = if path.contains("cluster-scoped-resources/") {
+        Extent::List
+    } else {
+        Extent::Single
+    };
     let result = if name == MANIFEST_FILE {
         let manifest = serde_json::from_str(&text).map(Content::Manifest);
         manifest.map_err(|error| error.to_string())
     } else if is_json {
-        parse_json(&text)
+        parse_json(&text, &extent)
     } else {
-        parse_yaml(&text)
+        parse_yaml(&text, &extent)
     };
     result.map_err(|error| Unreadable {
         kind: kind_of_path(path).or_else(|| kind_of_beginning(&text)),
         error,
     })
+}
+
+/// The text of a file: UTF-8, or UTF-16 with a byte order mark, which PowerShell writes.
+fn decode(bytes: &[u8]) -> Cow<'_, str> {
+    let units = |to_unit: fn([u8; 2]) -> u16| -> String {
+        let pairs = bytes[2..].chunks_exact(2);
+        let units: Vec<u16> = pairs.map(|pair| to_unit([pair[0], pair[1]])).collect();
+        String::from_utf16_lossy(&units)
+    };
+    match bytes {
+        [0xff, 0xfe, ..] => units(u16::from_le_bytes).into(),
+        [0xfe, 0xff, ..] => units(u16::from_be_bytes).into(),
+        [0xef, 0xbb, 0xbf, rest @ ..] => String::from_utf8_lossy(rest),
+        bytes => String::from_utf8_lossy(bytes),
+    }
 }
 
 /// The fields at the top of a list, or of an object.
@@ -137,13 +155,30 @@ struct ListMetadata {
     continue_token: Option<String>,
 }
 
-fn parse_yaml(text: &str) -> Result<Content, String> {
+fn parse_yaml(text: &str, single: &Extent) -> Result<Content, String> {
+    // The lists of large clusters have millions of values. No component writes aliases, which multiply values.
+    let options = serde_saphyr::options! {
+        budget: serde_saphyr::budget! {
+            max_nodes: 50_000_000,
+            max_events: 100_000_000,
+            max_total_scalar_bytes: 1 << 30,
+            max_documents: 100_000,
+            max_aliases: 0,
+        },
+    };
     let documents: Vec<Value> =
-        serde_saphyr::from_multiple(text).map_err(|error| error.to_string())?;
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+            error
+                .to_string()
+                .lines()
+                .next()
+                .unwrap_or_default()
+                .to_owned()
+        })?;
     let mut all = (Vec::new(), BTreeMap::new());
     for document in documents {
         let text = document.to_string();
-        if let Content::Objects { items, extents } = parse_json(&text)? {
+        if let Content::Objects { items, extents } = parse_json(&text, single)? {
             all.0.extend(items);
             for (kind, extent) in extents {
                 let known = all.1.entry(kind).or_insert_with(|| extent.clone());
@@ -155,7 +190,8 @@ fn parse_yaml(text: &str) -> Result<Content, String> {
     Ok(Content::Objects { items, extents })
 }
 
-fn parse_json(text: &str) -> Result<Content, String> {
+/// `single` is the extent of a single object.
+fn parse_json(text: &str, single: &Extent) -> Result<Content, String> {
     let error = |error: serde_json::Error| error.to_string();
     if text.trim_start().starts_with('[') {
         // Lists of objects without a head, as in older troubleshoot bundles.
@@ -170,7 +206,7 @@ fn parse_json(text: &str) -> Result<Content, String> {
             return Ok(Content::Ignored);
         };
         let raw: &RawValue = serde_json::from_str(text).map_err(error)?;
-        return parse_items(&[raw], Some(kind), &Extent::Single);
+        return parse_items(&[raw], Some(kind), single);
     };
     let items = head.items.unwrap_or_default();
     let token = head.metadata.and_then(|it| it.continue_token);

@@ -65,6 +65,8 @@ pub struct StateBuilder {
     manifest: Option<Manifest>,
     extents: BTreeMap<Kind, Extent>,
     failed: BTreeMap<Kind, String>,
+    /// A file that could not be read, and whose kind is not known.
+    unknown_failure: Option<String>,
 }
 
 impl StateBuilder {
@@ -93,8 +95,13 @@ impl StateBuilder {
             Ok(Content::Manifest(manifest)) => self.manifest = Some(manifest),
             Ok(Content::Ignored) => {}
             Err(content::Unreadable { kind, error }) => {
-                if let Some(kind) = kind {
-                    self.failed.insert(kind, format!("{path}: {error}"));
+                let reason = format!("{path}: {error}");
+                match kind {
+                    Some(kind) => {
+                        self.failed.insert(kind, reason);
+                    }
+                    // It may contain objects of every kind.
+                    None => self.unknown_failure = Some(reason),
                 }
                 let path = path.to_owned();
                 self.problems.push(ReadProblem { path, error });
@@ -153,6 +160,9 @@ impl StateBuilder {
         }
         match self.extents.get(&kind) {
             None => Completeness::NotRead,
+            Some(_) if self.unknown_failure.is_some() => Completeness::Truncated {
+                reason: self.unknown_failure.clone().unwrap_or_default(),
+            },
             Some(extent) => extent.completeness(self.namespaces(kind)),
         }
     }
@@ -168,11 +178,15 @@ impl StateBuilder {
         }
     }
 
-    /// The namespaces of the pods or events that were read. Every cluster has some in `kube-system`.
+    /// The namespaces of the pods or DaemonSets that were read, of which every cluster has some in `kube-system`; empty
+    /// for other kinds, and for clusters without DaemonSets.
     fn namespaces(&self, kind: Kind) -> BTreeSet<&str> {
         match kind {
             Kind::Pod => (self.state.pods.items.iter())
                 .map(|pod| pod.metadata.namespace.as_str())
+                .collect(),
+            Kind::DaemonSet => (self.state.daemon_sets.items.iter())
+                .map(|it| it.metadata.namespace.as_str())
                 .collect(),
             _ => BTreeSet::new(),
         }
@@ -197,4 +211,102 @@ fn remove_duplicates(state: &mut ClusterState) {
         dedup!(listing.items);
     }
     state.logs.dedup();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The state in these files.
+    fn read(files: &[(&str, &[u8])]) -> (ClusterState, Vec<ReadProblem>) {
+        let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+        let load = |path: &str| {
+            let found = files.iter().find(|(name, _)| *name == path);
+            found
+                .map(|(_, bytes)| bytes.to_vec())
+                .ok_or_else(String::new)
+        };
+        read_files(&paths, &load)
+    }
+
+    const NODES: &str =
+        r#"{"kind": "NodeList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}"#;
+
+    fn list(kind: &str, namespaces: &[&str]) -> String {
+        let items = namespaces.iter().map(|namespace| {
+            format!(r#"{{"metadata": {{"name": "a", "namespace": "{namespace}"}}}}"#)
+        });
+        let items: Vec<_> = items.collect();
+        let group = if kind == "Pod" { "v1" } else { "apps/v1" };
+        format!(
+            r#"{{"kind": "{kind}List", "apiVersion": "{group}", "items": [{}]}}"#,
+            items.join(", ")
+        )
+    }
+
+    #[test]
+    fn files_of_powershell_are_read() {
+        let units: Vec<u16> = NODES.encode_utf16().collect();
+        let little: Vec<u8> = units.iter().flat_map(|unit| unit.to_le_bytes()).collect();
+        let big: Vec<u8> = units.iter().flat_map(|unit| unit.to_be_bytes()).collect();
+        for text in [
+            [&[0xff, 0xfe][..], &little].concat(),
+            [&[0xfe, 0xff][..], &big].concat(),
+            [&[0xef, 0xbb, 0xbf][..], NODES.as_bytes()].concat(),
+        ] {
+            let (state, problems) = read(&[("nodes.json", &text)]);
+            assert_eq!((state.nodes.items.len(), problems), (1, vec![]));
+        }
+    }
+
+    #[test]
+    fn lists_of_some_namespaces_are_incomplete() {
+        for (kind, namespaces, is_complete) in [
+            (Kind::Pod, &["ml", "kube-system"][..], true),
+            (Kind::Pod, &["ml", "web"], false),
+            (Kind::DaemonSet, &["ml"], false),
+            (Kind::DaemonSet, &["gpu", "kube-system"], true),
+            (Kind::DaemonSet, &[], true),
+        ] {
+            let text = list(kind.info().name, namespaces);
+            let (state, _) = read(&[("a.json", text.as_bytes())]);
+            assert_eq!(
+                state.completeness(kind).is_complete(),
+                is_complete,
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn single_objects_are_a_list_only_in_a_must_gather() {
+        let node = br#"{"kind": "Node", "apiVersion": "v1", "metadata": {"name": "a"}}"#;
+        let (state, _) = read(&[("node.json", node)]);
+        assert!(!state.nodes.completeness.is_complete());
+        let (state, _) = read(&[("x/cluster-scoped-resources/core/nodes/a.json", node)]);
+        assert_eq!(state.nodes.completeness, Completeness::Complete);
+    }
+
+    #[test]
+    fn a_file_of_unknown_content_makes_every_kind_incomplete() {
+        let cut = br#"{"kind": "List", "apiVersion": "v1", "items": [{"#;
+        let (state, problems) = read(&[("nodes.json", NODES.as_bytes()), ("more.json", cut)]);
+        assert_eq!(problems.len(), 1);
+        assert!(!state.nodes.completeness.is_complete());
+    }
+
+    #[test]
+    fn large_yaml_is_read_and_aliases_are_refused() {
+        let item = "- metadata: {name: a, labels: {a: b}}\n  kind: Node\n  apiVersion: v1\n";
+        let text = format!(
+            "kind: List\napiVersion: v1\nitems:\n{}",
+            item.repeat(40_000)
+        );
+        let (state, problems) = read(&[("a.yaml", text.as_bytes())]);
+        // They have one name.
+        assert_eq!((state.nodes.items.len(), problems), (1, vec![]));
+        let (_, problems) = read(&[("a.yaml", b"a: &a [x]\nb: [*a, *a]\n")]);
+        assert_eq!(problems.len(), 1);
+        assert!(!problems[0].error.contains('\n'));
+    }
 }

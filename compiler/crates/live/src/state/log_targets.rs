@@ -55,17 +55,32 @@ const STACK_IMAGES: &[&str] = &[
     "nvidia-driver-installer",
 ];
 
+/// Whether a pod belongs to the GPU stack, its autoscalers or its queues.
+fn is_of_stack(pod: &Pod) -> bool {
+    let mut containers = pod.containers();
+    containers.any(|container| {
+        let mut parts = STACK_IMAGES.iter();
+        parts.any(|part| container.image.contains(part))
+    })
+}
+
+/// Whether a state contains logs of other pods than those of the GPU stack.
+pub fn has_workload_logs(state: &ClusterState) -> bool {
+    let logs: BTreeSet<(&str, &str)> = (state.logs.iter())
+        .map(|log| (log.namespace.as_str(), log.pod.as_str()))
+        .collect();
+    let mut pods = state.pods.items.iter();
+    pods.any(|pod| {
+        let key = (pod.metadata.namespace.as_str(), pod.metadata.name.as_str());
+        logs.contains(&key) && !is_of_stack(pod)
+    })
+}
+
 /// The containers of the GPU stack whose logs explain faults: all of pods that are not ready or have restarted, and
 /// those of other pods while there are few.
 pub fn log_targets(state: &ClusterState) -> Vec<LogTarget> {
-    let is_of_stack = |pod: &&Pod| {
-        pod.containers().any(|container| {
-            STACK_IMAGES
-                .iter()
-                .any(|part| container.image.contains(part))
-        })
-    };
-    let mut pods: Vec<&Pod> = state.pods.items.iter().filter(is_of_stack).collect();
+    let pods = state.pods.items.iter();
+    let mut pods: Vec<&Pod> = pods.filter(|pod| is_of_stack(pod)).collect();
     let nodes_without_gpus: BTreeSet<&str> = (state.nodes.items.iter())
         .filter(|node| {
             let mut names = node.status.allocatable.iter();

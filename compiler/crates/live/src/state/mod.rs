@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 pub use kinds::{KINDS, Kind, KindInfo};
 pub use listing::{Completeness, Listing};
-pub use log_targets::{LogTarget, log_targets};
+pub use log_targets::{LogTarget, has_workload_logs, log_targets};
 
 use crate::objects::{DaemonSet, Event, Metadata, Node, Object, Pod, Timestamp};
 

@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{Signature, describe_command, find_status_line, is_active, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
@@ -58,7 +58,7 @@ items:
     layer: Layer::Toolkit,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

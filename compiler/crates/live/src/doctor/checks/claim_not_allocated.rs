@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
@@ -61,7 +61,7 @@ items:
         Kind::ResourceSlice,
         Kind::DeviceClass,
     ],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

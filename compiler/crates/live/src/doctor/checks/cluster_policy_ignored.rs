@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::ObjectRef;
@@ -43,7 +43,7 @@ items:
     layer: Layer::Driver,
     is_symptom: false,
     needs: &[Kind::ClusterPolicy],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use serde_json::Value;
 
 use super::stack::{find_line, is_active};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{Object, ObjectRef};
@@ -56,7 +56,7 @@ items:
     layer: Layer::Fabric,
     is_symptom: false,
     needs: &[Kind::ComputeDomain],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

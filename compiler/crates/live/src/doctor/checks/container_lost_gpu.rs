@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{find_line, is_active, logs_command, pod_ref, uses_gpus};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::ObjectRef;
@@ -49,7 +49,7 @@ Failed to initialize NVML: Unknown Error
     layer: Layer::Run,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Workloads,
     run,
 };
 

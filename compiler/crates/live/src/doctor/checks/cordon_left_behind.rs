@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::node_condition_reports_fault::find_fault;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -43,7 +43,7 @@ items:
     layer: Layer::Health,
     is_symptom: true,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

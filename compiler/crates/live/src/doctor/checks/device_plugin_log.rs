@@ -7,7 +7,7 @@ use regex::Regex;
 
 use super::stack::{Signature, find_line, is_active, logs_command, pod_ref};
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::Pod;
@@ -57,7 +57,7 @@ No devices found. Waiting indefinitely.
     layer: Layer::Toolkit,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Stack,
     run,
 };
 

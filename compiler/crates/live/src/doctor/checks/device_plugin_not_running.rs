@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{describe_command, failure_command, failure_of, pod_ref};
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
@@ -63,7 +63,7 @@ items:
     layer: Layer::Advertiser,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::messages::{misfit_text, toleration_text};
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -83,20 +83,27 @@ items:
     layer: Layer::Advertiser,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod, Kind::DaemonSet],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
+
+/// The seconds in which the pod of a DaemonSet is created on a new node.
+const START_SECONDS: u64 = 600;
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes() {
         let is_new = ctx
             .age(node.node.metadata.creation_timestamp)
-            .is_some_and(|seconds| seconds < 120);
+            .is_some_and(|seconds| seconds < START_SECONDS);
         if !node.node.is_ready() || !node.advertisers.is_empty() || is_new || node.is_paused() {
             continue;
         }
-        // Advertised by something that gpuc does not know.
-        if node.offered().any(|(_, capacity, _)| capacity > 0) {
+        // Advertised by something that gpuc does not know, such as a scheduler of virtual GPUs.
+        let mut resources = node.node.status.capacity.iter();
+        let is_device = |name: &str| {
+            name.starts_with("nvidia.com/") || name.contains("gpu") || name.contains("directx")
+        };
+        if resources.any(|(name, amount)| is_device(name) && amount.units() > Some(0)) {
             continue;
         }
         findings.push(match closest(ctx, node) {
@@ -169,11 +176,24 @@ fn explain(
                 let mut taints = pool.taints.iter();
                 taints.find(|it| it.key == taint.key)
             });
-            finding.input(pool_taint.map(|it| it.span)).help(format!(
-                "add the toleration `{}` to its pods",
-                toleration_text(taint)
-            ))
+            let toleration = toleration_text(taint);
+            let owner = daemon_set.metadata.controller();
+            let help = match owner.map(|owner| owner.kind.as_str()) {
+                // The operator reverts changes of the DaemonSet.
+                Some("ClusterPolicy") => format!(
+                    "add the toleration `{toleration}` to `daemonsets.tolerations` of the ClusterPolicy, or of the \
+                     chart of the GPU Operator"
+                ),
+                _ => format!("add the toleration `{toleration}` to its pods"),
+            };
+            finding.input(pool_taint.map(|it| it.span)).help(help)
         }
+        Misfit::Label { key, .. } if key.starts_with("nvidia.com/gpu.deploy.") => finding
+            .input(node.pool_span())
+            .help(
+                "run Node Feature Discovery on the node: the GPU Operator sets the label on nodes with the label \
+                 `feature.node.kubernetes.io/pci-10de.present: \"true\"`",
+            ),
         Misfit::Label { key, wanted, .. } => finding.input(node.pool_span()).help(format!(
             "set the label `{key}: {wanted}` on the node, or change the selector"
         )),

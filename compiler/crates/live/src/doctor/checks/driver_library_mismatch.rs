@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{find_line, is_active, uses_gpus};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -56,7 +56,7 @@ items:
     layer: Layer::Driver,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Stack,
     run,
 };
 

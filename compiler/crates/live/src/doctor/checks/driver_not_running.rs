@@ -7,7 +7,7 @@ use super::stack::{
     logs_command, pod_ref,
 };
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Pod;
@@ -91,7 +91,7 @@ items:
     layer: Layer::Driver,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Stack,
     run,
 };
 

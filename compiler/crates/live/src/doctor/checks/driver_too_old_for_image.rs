@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::stack::{find_line, is_active, logs_command, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
@@ -71,7 +71,7 @@ items:
     layer: Layer::Start,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Workloads,
     run,
 };
 

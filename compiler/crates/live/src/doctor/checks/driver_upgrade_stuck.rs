@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{has_name, is_active, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Pod;
@@ -43,7 +43,7 @@ items:
     layer: Layer::Driver,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -7,7 +7,7 @@ use super::stack::{
     Signature, failure_command, failure_of, find_signature, has_name, is_active, logs_command,
     pod_ref,
 };
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -64,7 +64,7 @@ items:
     layer: Layer::Monitoring,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod, Kind::DaemonSet],
-    needs_logs: true,
+    needs_logs: Logs::Stack,
     run,
 };
 

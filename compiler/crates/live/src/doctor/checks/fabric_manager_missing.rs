@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{Signature, find_signature, is_active, uses_gpus};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -50,7 +50,7 @@ RuntimeError: Unexpected error from cudaGetDeviceCount(). Error 802: system not 
     layer: Layer::Driver,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Workloads,
     run,
 };
 

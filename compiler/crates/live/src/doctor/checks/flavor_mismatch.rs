@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::workloads::{Obstacle, blocked_workloads};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -54,7 +54,7 @@ items:
     layer: Layer::Quota,
     is_symptom: true,
     needs: &[Kind::Workload],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

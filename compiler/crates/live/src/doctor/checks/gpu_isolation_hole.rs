@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{is_active, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -50,7 +50,7 @@ items:
     layer: Layer::Run,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

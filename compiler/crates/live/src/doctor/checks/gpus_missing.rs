@@ -4,7 +4,7 @@ use gpuc_model::Sharing;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::advertiser_refs;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, ExpectedGpus, GPU, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -43,7 +43,7 @@ items:
     layer: Layer::Health,
     is_symptom: true,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

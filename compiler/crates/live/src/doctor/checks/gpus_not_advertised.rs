@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, GPU};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::ObjectRef;
@@ -50,7 +50,7 @@ items:
     layer: Layer::Advertiser,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 
@@ -88,7 +88,11 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         .field(
             node.object(),
             &format!("status.capacity[\"{resource}\"]"),
-            "absent",
+            node.node
+                .status
+                .capacity
+                .get(resource)
+                .map_or_else(|| "absent".to_owned(), ToString::to_string),
         )
         .input(expected.span);
         let finding = match node.advertisers.first() {

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
@@ -41,7 +41,7 @@ items:
     layer: Layer::Health,
     is_symptom: true,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

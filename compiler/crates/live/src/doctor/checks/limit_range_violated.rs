@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::refusals::{Answer, refusals};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::state::Kind;
@@ -51,7 +51,7 @@ items:
     layer: Layer::Quota,
     is_symptom: false,
     needs: &[Kind::Event, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

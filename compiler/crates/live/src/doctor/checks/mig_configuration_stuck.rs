@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::mig_configuration_failed::{CONFIG_LABEL, STATE_LABEL, mig_manager};
 use super::stack::{failure_command, failure_of, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -47,7 +47,7 @@ items:
     layer: Layer::Sharing,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::messages::{misfit_text, toleration_text};
 use super::mig_configuration_failed::{CONFIG_LABEL, STATE_LABEL, mig_manager};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -56,7 +56,7 @@ items:
     layer: Layer::Sharing,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod, Kind::DaemonSet],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

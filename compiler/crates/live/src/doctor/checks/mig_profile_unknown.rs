@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use serde_json::Value;
 
 use super::mig_configuration_failed::{CONFIG_LABEL, STATE_LABEL};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{Object, ObjectRef};
@@ -59,7 +59,7 @@ items:
     layer: Layer::Sharing,
     is_symptom: false,
     needs: &[Kind::Node, Kind::ConfigMap],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

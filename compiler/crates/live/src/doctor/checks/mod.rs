@@ -6,6 +6,7 @@ mod cluster_policy_ignored;
 mod cluster_queue_inactive;
 mod compute_domain_not_ready;
 mod container_lost_gpu;
+mod container_toolkit_not_running;
 mod cordon_left_behind;
 mod device_plugin_log;
 mod device_plugin_not_running;
@@ -89,6 +90,7 @@ pub static CHECKS: &[&Check] = &[
     &driver_library_mismatch::CHECK,
     &cluster_policy_ignored::CHECK,
     &device_plugin_log::CHECK,
+    &container_toolkit_not_running::CHECK,
     &gpus_not_advertised::CHECK,
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 use serde_json::Value;
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{Object, ObjectRef};
@@ -47,7 +47,7 @@ items:
     layer: Layer::Monitoring,
     is_symptom: false,
     needs: &[Kind::Prometheus, Kind::ServiceMonitor, Kind::PodMonitor],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::stack::{find_line, is_active, pod_ref, uses_gpus};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Evidence, Finding, Layer};
@@ -58,7 +58,7 @@ train-0:61:90 [0] NCCL INFO Channel 00/0 : 8[0] -> 0[0] [receive] via NET/AWS Li
     layer: Layer::Fabric,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Workloads,
     run,
 };
 

@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::verdict::NODE_START_SECONDS;
@@ -52,7 +52,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: false,
     needs: &[Kind::NodeClaim],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

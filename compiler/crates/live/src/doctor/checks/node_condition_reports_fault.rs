@@ -5,7 +5,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use super::stack::advertiser_refs;
 use super::stale_health_agent::is_stale;
 use super::xid::{find_xid, xid_help};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Condition;
@@ -53,7 +53,7 @@ items:
     layer: Layer::Health,
     is_symptom: false,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

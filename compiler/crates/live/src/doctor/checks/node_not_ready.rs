@@ -2,9 +2,10 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
+use crate::doctor::is_removal_taint;
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -39,17 +40,29 @@ items:
     layer: Layer::Node,
     is_symptom: false,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
+
+/// The seconds in which a node that restarts becomes ready again, or is removed.
+const SETTLE_SECONDS: u64 = 300;
+
+/// The seconds in which a new node becomes ready.
+const START_SECONDS: u64 = 900;
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.gpu_nodes() {
         let Some(ready) = node.node.condition("Ready").filter(|it| !it.is_true()) else {
             continue;
         };
-        // A node that is being deleted is gone soon.
-        if node.node.metadata.deletion_timestamp.is_some() {
+        // Nodes start, and are removed.
+        let taints = &node.node.spec.taints;
+        let is_leaving = node.node.metadata.deletion_timestamp.is_some()
+            || taints.iter().any(|taint| is_removal_taint(&taint.key));
+        let is_recent = ctx
+            .age(ready.last_transition_time)
+            .is_some_and(|seconds| seconds < SETTLE_SECONDS);
+        if is_leaving || is_recent || ctx.is_new(node, START_SECONDS) {
             continue;
         }
         let message = match ready.status.as_str() {
@@ -72,5 +85,49 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             ),
             None => finding,
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::testing::codes;
+    use super::CHECK;
+
+    fn check(from: &str, to: &str) -> Vec<&'static str> {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        assert!(objects.contains(from));
+        codes(&objects.replacen(from, to, 1)).0
+    }
+
+    #[test]
+    fn nodes_that_start_are_silent() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let times = "lastHeartbeatTime: \"2026-11-28T12:00:00Z\", lastTransitionTime: \"2026-11-28T11:50:00Z\", reason";
+        let objects = objects.replacen("reason", times, 1);
+        for (created, expected) in [
+            ("2026-11-28T11:58:00Z", &[][..]),
+            ("2026-11-28T11:00:00Z", &["GPUC7101"]),
+        ] {
+            let name = format!("metadata: {{creationTimestamp: \"{created}\", name: gpu-1");
+            let objects = objects.replacen("metadata: {name: gpu-1", &name, 1);
+            assert_eq!(codes(&objects).0, expected, "{created}");
+        }
+        let objects = objects.replacen("T11:50:00Z", "T11:58:00Z", 1);
+        assert_eq!(codes(&objects).0, [""; 0]);
+    }
+
+    #[test]
+    fn nodes_that_are_removed_are_silent() {
+        for key in [
+            "aws-node-termination-handler/spot-itn",
+            "karpenter.sh/disrupted",
+            "ToBeDeletedByClusterAutoscaler",
+        ] {
+            let taint =
+                format!("spec: {{taints: [{{key: {key}, effect: NoSchedule}}]}}\n    status:");
+            assert_eq!(check("status:", &taint), [""; 0], "{key}");
+        }
+        let taint = "spec: {taints: [{key: a, effect: NoSchedule}]}\n    status:";
+        assert_eq!(check("status:", taint), ["GPUC7101"]);
     }
 }

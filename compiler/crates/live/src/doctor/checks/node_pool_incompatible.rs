@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
@@ -17,7 +17,7 @@ pub(super) static CHECK: Check = Check {
         summary: "Karpenter creates no node for a pending pod with GPUs",
         checks: "Whether the event `FailedScheduling` of Karpenter says that no NodePool fits a pending pod with \
 GPUs, and the nodes of the cluster do not explain it.",
-        reason: "Karpenter names the reason indefinitelyy NodePool in one long message. One of them is the pool that \
+        reason: "Karpenter names the reason for every NodePool in one long message. One of them is the pool that \
 should run the pod.",
         remedy: "Add the toleration of the NodePool to the pod, correct the labels that the pod requires, or allow \
 larger machine types or more zones in the NodePool.",
@@ -65,7 +65,7 @@ items:
     layer: Layer::Cloud,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod, Kind::Event],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::{may_wait, report_pod};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
@@ -56,7 +56,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

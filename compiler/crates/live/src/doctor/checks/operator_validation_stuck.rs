@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{has_name, is_active, logs_command, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{ContainerStatus, Pod};
@@ -62,7 +62,7 @@ items:
     layer: Layer::Toolkit,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 
@@ -138,6 +138,10 @@ fn unfinished(
         let ended = status.state.terminated.as_ref();
         !status.ready && ended.is_none_or(|it| it.exit_code != 0)
     })?;
+    // Without its sandbox, no container has started, and another check names the reason.
+    if first.state.waiting.is_some() && first.restart_count == 0 {
+        return None;
+    }
     let mut known = VALIDATIONS.iter();
     Some((first, known.find(|(name, _, _)| *name == first.name)?))
 }

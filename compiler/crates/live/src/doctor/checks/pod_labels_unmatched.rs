@@ -4,7 +4,7 @@ use gpuc_model::scheduling::{Operator, Requirement};
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::report_pod;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -58,7 +58,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
@@ -59,7 +59,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

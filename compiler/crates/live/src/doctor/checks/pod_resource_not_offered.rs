@@ -6,7 +6,7 @@ use gpuc_syntax::diag::phrases::quoted_list;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::{report_pod, request_path};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
@@ -59,7 +59,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -4,7 +4,7 @@ use gpuc_syntax::diag::phrases::{pluralize, quoted_list};
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::{may_wait, report_pod};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
@@ -65,7 +65,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

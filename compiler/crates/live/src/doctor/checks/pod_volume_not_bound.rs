@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::demand::node_terms;
 use crate::doctor::finding::{Evidence, Finding, Layer};
@@ -75,7 +75,7 @@ items:
         Kind::PersistentVolume,
         Kind::StorageClass,
     ],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::pods::{may_wait, report_pod, request_path};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::demand::requests;
 use crate::doctor::finding::{Evidence, Finding, Layer};
@@ -70,7 +70,7 @@ items:
     layer: Layer::Scheduling,
     is_symptom: true,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

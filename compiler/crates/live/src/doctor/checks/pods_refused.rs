@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::refusals::{Answer, refusals};
 use super::webhooks::{Webhook, find_webhooks, is_available};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::state::Kind;
@@ -50,7 +50,7 @@ items:
     layer: Layer::Api,
     is_symptom: true,
     needs: &[Kind::Event, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::refusals::{Answer, refusals};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::Quantity;
@@ -62,7 +62,7 @@ items:
     layer: Layer::Quota,
     is_symptom: false,
     needs: &[Kind::Event, Kind::ResourceQuota, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 
@@ -103,10 +103,16 @@ fn explain(ctx: &Context<'_>, namespace: &str, message: &str) -> Option<(String,
         let (_, rest) = message.split_once("failed quota: ")?;
         let (name, rest) = rest.split_once(':')?;
         let (_, amounts) = rest.split_once("must specify ")?;
+        // The amounts are separated by semicolons, each followed by its containers.
+        let amounts = amounts.split(';').map(|part| {
+            let name = part.split(" for: ").next().unwrap_or(part);
+            format!("`{}`", name.trim())
+        });
+        let amounts: Vec<String> = amounts.collect();
         return Some((
             format!(
-                "the ResourceQuota `{name}` refuses pods without `{}`",
-                amounts.trim()
+                "the ResourceQuota `{name}` refuses pods without {}",
+                amounts.join(" and ")
             ),
             "set these amounts in all containers, or create a LimitRange with defaults".to_owned(),
         ));
@@ -202,7 +208,7 @@ mod tests {
             ),
             (
                 "Error creating: pods \"x\" is forbidden: failed quota: q: must specify limits.cpu for: main",
-                "refuses pods without `limits.cpu for: main`",
+                "refuses pods without `limits.cpu`",
             ),
         ] {
             let (found, text) = find(message);

@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{Event, ObjectRef};
@@ -55,7 +55,7 @@ items:
     layer: Layer::Toolkit,
     is_symptom: false,
     needs: &[Kind::Event, Kind::RuntimeClass],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -7,7 +7,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::stack::{is_active, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::Pod;
@@ -59,7 +59,7 @@ items:
     layer: Layer::Toolkit,
     is_symptom: true,
     needs: &[Kind::Pod, Kind::Event],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 
@@ -69,11 +69,15 @@ items:
 static MESSAGE: LazyLock<Option<Regex>> =
     LazyLock::new(|| Regex::new(r#"no runtime for \\?"([^"\\]+)\\?" is configured"#).ok());
 
+/// The seconds in which NVIDIA's container toolkit is installed on a new node, with the driver.
+const START_SECONDS: u64 = 1200;
+
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for node in ctx.nodes.iter().filter(|node| node.node.is_ready()) {
         let mut known = BTreeSet::new();
         for pod in ctx.pods_on(node.name()) {
-            if !is_active(pod) || !is_waiting(pod) {
+            // The toolkit configures the container runtime of new nodes.
+            if !is_active(pod) || !is_waiting(pod) || ctx.is_new(node, START_SECONDS) {
                 continue;
             }
             let Some(event) = ctx.event(&pod_ref(pod), "FailedCreatePodSandBox") else {

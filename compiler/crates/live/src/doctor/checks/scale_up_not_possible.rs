@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
@@ -64,7 +64,7 @@ items:
     layer: Layer::Cloud,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod, Kind::Event],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

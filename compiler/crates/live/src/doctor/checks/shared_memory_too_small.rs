@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{find_line, is_active, logs_command, pod_ref};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Pod;
@@ -49,7 +49,7 @@ shared memory.",
     layer: Layer::Run,
     is_symptom: false,
     needs: &[Kind::Pod],
-    needs_logs: true,
+    needs_logs: Logs::Workloads,
     run,
 };
 

@@ -8,7 +8,7 @@ use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::advertiser_refs;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::state::Kind;
@@ -60,7 +60,7 @@ items:
     layer: Layer::Sharing,
     is_symptom: true,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -5,7 +5,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{advertiser_refs, logs_command};
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Timestamp;
@@ -48,7 +48,7 @@ items:
     layer: Layer::Sharing,
     is_symptom: true,
     needs: &[Kind::Node],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::{is_active, pod_ref};
 use crate::doctor::advertiser::Advertiser;
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::Pod;
@@ -76,7 +76,7 @@ items:
     layer: Layer::Advertiser,
     is_symptom: false,
     needs: &[Kind::Node, Kind::Pod],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 

@@ -6,7 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::refusals::{Answer, refusals};
 use super::webhooks::{Webhook, all_webhooks, find_webhooks, is_available, is_starting};
-use crate::doctor::check::Check;
+use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::ObjectRef;
@@ -65,7 +65,7 @@ items:
         Kind::EndpointSlice,
         Kind::Event,
     ],
-    needs_logs: false,
+    needs_logs: Logs::None,
     run,
 };
 
@@ -117,7 +117,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn report(webhook: &Webhook<'_>, problem: &str, help: &str) -> Finding {
     let message = format!(
-        "the webhook `{}` does not answer: {problem}",
+        "the webhook `{}` is not available: {problem}",
         webhook.name()
     );
     Finding::new(&CHECK.code, webhook.object(), message)
