@@ -187,8 +187,11 @@ const DEPENDENT: &[&str] = &[
     "GPUC7508", "GPUC7512", "GPUC7603", "GPUC7616", "GPUC7701", "GPUC7702",
 ];
 
+/// Container logs: paths and texts.
+type Logs = Vec<(String, String)>;
+
 /// The objects and logs of the example of a check, if it needs no gpu-cluster.yaml.
-fn example(code: &Code) -> Option<(Vec<Value>, Vec<(String, String)>)> {
+fn example(code: &Code) -> Option<(Vec<Value>, Logs)> {
     let (configuration, objects) = split_objects(code.bad)?;
     let files = split_logs(objects);
     let list: Value = serde_yaml::from_str(files[0].1).unwrap();

@@ -351,7 +351,7 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
             "nvcr.io/nvidia/k8s-device-plugin:v0.20.0",
             "nvidia-device-plugin-ctr",
         );
-        return vec![daemon_set(name, "nvidia-device-plugin", values, plugin)];
+        return vec![daemon_set(name, "nvidia-device-plugin", values, &plugin)];
     }
     if chart.starts_with("dra-driver-nvidia-gpu") {
         let path = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v0.4.0";
@@ -360,7 +360,7 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
             name,
             "dra-driver-nvidia-gpu",
             &values["kubeletPlugin"],
-            image(path, "gpus"),
+            &image(path, "gpus"),
         );
         return vec![own];
     }
@@ -400,7 +400,7 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
         let default =
             json!({"key": "nvidia.com/gpu", "operator": "Exists", "effect": "NoSchedule"});
         settings["tolerations"] = [tolerations, vec![default]].concat().into();
-        daemon_set(name, "gpu-operator", &settings, image(path, container))
+        daemon_set(name, "gpu-operator", &settings, &image(path, container))
     };
     let mut operands = Vec::new();
     if values["devicePlugin"]["enabled"] != false {
@@ -424,7 +424,7 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
     operands
 }
 
-fn daemon_set(name: &str, namespace: &str, values: &Value, containers: Value) -> Value {
+fn daemon_set(name: &str, namespace: &str, values: &Value, containers: &Value) -> Value {
     let mut spec = json!({"containers": containers});
     for key in ["affinity", "tolerations", "nodeSelector"] {
         if !values[key].is_null() {
@@ -458,6 +458,6 @@ fn gke_plugin() -> Value {
         "nvidia-gpu-device-plugin-small-cos",
         "kube-system",
         &values,
-        containers,
+        &containers,
     )
 }

@@ -2,6 +2,8 @@
 //! (kubernetes/community `contributors/devel/sig-architecture/api-conventions.md`, 2026-11-28). It pages lists, and can
 //! refuse, fail, hang, expire and truncate.
 
+#![allow(clippy::unwrap_used, reason = "tests stop at the first surprise")]
+
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex};
@@ -183,7 +185,7 @@ fn server() -> Server {
 
 const LIMITS: Limits = Limits {
     request: Duration::from_secs(15),
-    run: Duration::from_secs(60),
+    run: Duration::from_mins(1),
     concurrent: 8,
     page: 100,
     objects: 200_000,
@@ -323,7 +325,7 @@ async fn requests_that_hang_end_at_their_deadline() {
     assert_eq!(state.pods.completeness, Completeness::Failed { error });
     assert_eq!(state.nodes.completeness, Completeness::Complete);
     assert!(
-        start.elapsed() < Duration::from_secs(60),
+        start.elapsed() < Duration::from_mins(1),
         "{:?}",
         start.elapsed()
     );

@@ -1,6 +1,6 @@
 //! `gpuc doctor`: finds the causes of faults in a running cluster.
 //!
-//! [`diagnose`] is a pure function of the state of a cluster. Checks in [`checks`] report single objects, [`causes`]
+//! [`diagnose`] is a pure function of the state of a cluster. Checks in `checks` report single objects, `causes`
 //! finds which finding explains which others. A check whose kinds are not completely known is reported as not possible:
 //! missing objects are never evidence that something is healthy.
 

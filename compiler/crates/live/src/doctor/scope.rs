@@ -28,14 +28,14 @@ impl Scope {
     pub fn objects(&self, ctx: &Context<'_>) -> Result<BTreeSet<ObjectRef>, String> {
         let nodes: Vec<&str> = match self {
             Self::Node(name) => {
-                let names = ctx.nodes.iter().map(|node| node.name());
+                let names = ctx.nodes.iter().map(super::NodeFacts::name);
                 let found = names.clone().find(|it| it == name);
                 vec![found.ok_or_else(|| unknown("node", name, names))?]
             }
             Self::Pool(name) => {
                 let is_in_pool = |node: &&super::NodeFacts<'_>| node.pool_name == Some(name);
                 let nodes = ctx.nodes.iter().filter(is_in_pool);
-                let nodes: Vec<_> = nodes.map(|node| node.name()).collect();
+                let nodes: Vec<_> = nodes.map(super::NodeFacts::name).collect();
                 if nodes.is_empty() {
                     let pools = ctx.nodes.iter().filter_map(|node| node.pool_name);
                     return Err(unknown("pool", name, pools));

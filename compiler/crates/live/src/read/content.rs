@@ -49,7 +49,7 @@ impl Extent {
     }
 
     /// Whether the kind is complete, if the objects that were read are in these namespaces.
-    pub(super) fn completeness(&self, namespaces: BTreeSet<&str>) -> Completeness {
+    pub(super) fn completeness(&self, namespaces: &BTreeSet<&str>) -> Completeness {
         let reason = match self {
             Self::Truncated(reason) => reason.clone(),
             Self::Single => "the folder contains single objects and no list".to_owned(),

@@ -163,7 +163,7 @@ impl StateBuilder {
             Some(_) if self.unknown_failure.is_some() => Completeness::Truncated {
                 reason: self.unknown_failure.clone().unwrap_or_default(),
             },
-            Some(extent) => extent.completeness(self.namespaces(kind)),
+            Some(extent) => extent.completeness(&self.namespaces(kind)),
         }
     }
 
