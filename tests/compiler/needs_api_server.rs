@@ -198,3 +198,66 @@ fn manifests_are_accepted_twice() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(seen > 1000, "only {seen} objects");
 }
+
+#[test]
+#[ignore = "needs GPUC_KUBECONFIG: a real API server"]
+fn needs_api_server_snapshots_are_complete() {
+    let name = |index: usize| format!("snapshot-{index:04}");
+    let mut objects: Vec<Value> = (0..700)
+        .map(|index| {
+            json!({
+                "apiVersion": "v1",
+                "kind": "ConfigMap",
+                "metadata": {"name": name(index), "namespace": "default"},
+                "data": {"password": "hunter2"},
+            })
+        })
+        .collect();
+    objects.push(json!({
+        "apiVersion": "v1",
+        "kind": "Node",
+        "metadata": {
+            "name": "snapshot-gpu",
+            "labels": {"node.kubernetes.io/instance-type": "p5.48xlarge"},
+        },
+    }));
+    apply(&objects).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("case");
+    let gpuc = |arguments: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gpuc"));
+        command
+            .args(arguments)
+            .current_dir(folder.path())
+            .env("KUBECONFIG", variable("GPUC_KUBECONFIG"));
+        let output = command.output().unwrap();
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{errors}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    gpuc(&["snapshot", "--out", "case"]);
+    let manifest = std::fs::read_to_string(out.join("gpuc-snapshot.json")).unwrap();
+    let manifest: Value = serde_json::from_str(&manifest).unwrap();
+    let incomplete: Vec<_> = (manifest["kinds"].as_object().unwrap().iter())
+        .filter(|(_, entry)| !["complete", "notServed"].contains(&entry["state"].as_str().unwrap()))
+        .collect();
+    assert!(incomplete.is_empty(), "{incomplete:?}");
+    // More than one page.
+    let count = manifest["kinds"]["configmaps"]["count"].as_u64().unwrap();
+    let (listed, _) = kubectl(
+        &["get", "configmaps", "--all-namespaces", "--output=name"],
+        "",
+    )
+    .unwrap();
+    assert_eq!(count, listed.lines().count() as u64);
+    assert!(count >= 700, "{count}");
+    for (path, text) in crate::support::files_below(&out) {
+        assert!(!text.contains("hunter2"), "{path}");
+    }
+    // The API server and the snapshot give the same answer.
+    let live: Value = serde_json::from_str(&gpuc(&["doctor", "--format", "json"])).unwrap();
+    let read = gpuc(&["doctor", "--from", "case", "--format", "json"]);
+    let read: Value = serde_json::from_str(&read).unwrap();
+    assert_eq!(live, read);
+    assert!(live["totals"]["gpuNodes"].as_u64() >= Some(1));
+}
