@@ -3,20 +3,21 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use gpuc_collect::{Collection, Page};
 
 use super::args::{Cli, SnapshotArgs};
-use super::{Exit, live, output};
+use super::{Exit, Usage, live, output};
 
 /// Reads the cluster, and writes the folder. The folder appears when it is complete.
 pub(crate) fn run(cli: &Cli, args: &SnapshotArgs) -> Result<Exit> {
     let out = &args.out;
     if fs::symlink_metadata(out).is_ok() {
-        bail!(
+        let message = format!(
             "`{}` exists already\nhelp: name a new folder",
             out.display()
         );
+        return Err(Usage(message).into());
     }
     let partial = partial_path(out);
     // A run that was interrupted leaves it.
@@ -59,6 +60,12 @@ fn report(out: &Path, collection: &Collection) {
             "forbidden" => output::print_message(&format!("warning: {name}: forbidden")),
             state => output::print_message(&format!("warning: {name}: {state}: {reason}")),
         }
+    }
+    if collection.state.unread_logs > 0 {
+        let count = collection.state.unread_logs;
+        output::print_message(&format!(
+            "warning: {count} container logs could not be read"
+        ));
     }
     output::print_message(&format!(
         "{objects} objects and {} logs in {}\nnext: gpuc doctor --from {}",

@@ -181,6 +181,12 @@ fn clusters_that_cannot_be_reached_are_errors() {
         );
     }
     assert!(!place.path("case").exists() && !place.path("case.partial").exists());
+    let result = place.run(&["snapshot", "-o", "kubeconfig"]).expect_code(2);
+    assert!(
+        result.stderr.contains("`kubeconfig` exists already"),
+        "{}",
+        result.stderr
+    );
 }
 
 /// The cluster of docs/doctor.md: three nodes with a taint that the device plugin does not tolerate, and two pods that
@@ -231,14 +237,16 @@ fn the_documented_output_is_current() {
     ] {
         let arguments: Vec<_> = command.split(' ').collect();
         let result = place.run(&arguments).expect_code(code);
-        // The page leaves the checks out that were not possible, the last line, and what follows the steps of a pod.
-        let lines = result
-            .stdout
-            .lines()
-            .filter(|line| !line.starts_with("not checked"));
-        let lines: Vec<_> = lines.collect();
-        let shown = lines.join("\n");
-        let shown = shown.split("\n\n").next().unwrap();
+        // The page leaves the checks out that were not possible, and what follows the steps of a pod.
+        let lines = result.stdout.lines();
+        let lines: Vec<_> = lines
+            .filter(|line| !line.starts_with("not checked"))
+            .collect();
+        let shown = lines.join("\n").replace("\n\n\n", "\n\n");
+        let shown = match shown.split_once("\n\n") {
+            Some((steps, _)) if command.contains("--pod") => steps,
+            _ => &shown,
+        };
         let block = format!("$ gpuc {command}\n{shown}\n");
         assert!(
             page.contains(&block),

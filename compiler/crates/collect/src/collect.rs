@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuc_live::read::{KindEntry, MANIFEST_FILE, Manifest, StateBuilder, resource_name};
-use gpuc_live::redact::{redact_log, redact_page};
+use gpuc_live::redact::{redact_page, redact_text};
 use gpuc_live::state::{ClusterState, Completeness, KINDS, Kind, LogTarget, log_targets};
 use kube::Client;
 use serde::Deserialize;
@@ -58,6 +58,7 @@ pub async fn collect(
         time: time.to_owned(),
         server_version: Some(server_version),
         kinds: BTreeMap::new(),
+        unread_logs: 0,
     };
     let mut lists = JoinSet::new();
     for info in KINDS {
@@ -68,7 +69,7 @@ pub async fn collect(
                 Ok(versions) => {
                     list_kind(&client, info.kind, &versions, &limits, deadline, &permits).await
                 }
-                Err(completeness) => KindList::incomplete(info.kind, completeness),
+                Err(completeness) => KindList::new(completeness),
             };
             (info.kind, list)
         });
@@ -90,7 +91,9 @@ pub async fn collect(
             .insert(name, KindEntry::new(&list.completeness, list.count));
     }
     let targets = log_targets(builder.state());
-    for (path, text) in read_logs(client, targets, limits, deadline, &permits).await {
+    let (logs, unread) = read_logs(client, targets, limits, deadline, &permits).await;
+    manifest.unread_logs = unread;
+    for (path, text) in logs {
         builder.add(&path, text.as_bytes());
         let bytes = text.into_bytes();
         store(Page { path, bytes })?;
@@ -177,7 +180,7 @@ struct KindList {
 }
 
 impl KindList {
-    fn incomplete(_kind: Kind, completeness: Completeness) -> Self {
+    fn new(completeness: Completeness) -> Self {
         Self {
             pages: Vec::new(),
             count: 0,
@@ -194,7 +197,7 @@ async fn list_kind(
     deadline: Instant,
     permits: &Semaphore,
 ) -> KindList {
-    let mut list = KindList::incomplete(kind, Completeness::NotServed);
+    let mut list = KindList::new(Completeness::NotServed);
     for version in versions {
         let path = format!("{version}/{}", kind.info().plural);
         list = list_path(client, kind, &path, limits, deadline, permits).await;
@@ -215,7 +218,7 @@ async fn list_path(
     deadline: Instant,
     permits: &Semaphore,
 ) -> KindList {
-    let mut list = KindList::incomplete(kind, Completeness::Complete);
+    let mut list = KindList::new(Completeness::Complete);
     let (mut token, mut has_restarted) = (String::new(), false);
     loop {
         let next = match token.as_str() {
@@ -234,7 +237,7 @@ async fn list_path(
             Err(RequestError::Expired) if !has_restarted => {
                 has_restarted = true;
                 token.clear();
-                list = KindList::incomplete(kind, Completeness::Complete);
+                list = KindList::new(Completeness::Complete);
                 continue;
             }
             Err(error) => Err(error),
@@ -292,14 +295,14 @@ fn parse_page(kind: Kind, text: &str) -> Result<(Vec<u8>, usize, String), Reques
     Ok((bytes, count, token))
 }
 
-/// Reads the ends of logs. A log that cannot be read is left out.
+/// The ends of logs by path, and the number of logs that could not be read.
 async fn read_logs(
     client: &Client,
     targets: Vec<LogTarget>,
     limits: &Limits,
     deadline: Instant,
     permits: &Arc<Semaphore>,
-) -> BTreeMap<String, String> {
+) -> (BTreeMap<String, String>, usize) {
     let mut requests = JoinSet::new();
     for target in targets {
         let (client, limits, permits) = (client.clone(), *limits, Arc::clone(permits));
@@ -309,16 +312,34 @@ async fn read_logs(
                 "/api/v1/namespaces/{}/pods/{}/log?container={}&tailLines={}&limitBytes=262144{previous}",
                 target.namespace, target.pod, target.container, limits.log_lines
             );
-            let _permit = permits.acquire().await.ok()?;
-            let text = get(&client, &url, &limits, deadline).await.ok()?;
-            Some((target.path(), redact_log(&text)))
+            let Ok(_permit) = permits.acquire().await else {
+                return Err(RequestError::Timeout);
+            };
+            let text = get(&client, &url, &limits, deadline).await?;
+            Ok((target.path(), redact_text(&text)))
         });
     }
-    let mut logs = BTreeMap::new();
+    let (mut logs, mut unread) = (BTreeMap::new(), 0);
     while let Some(joined) = requests.join_next().await {
-        logs.extend(joined.ok().flatten());
+        match joined {
+            Ok(Ok((path, text))) => {
+                logs.insert(path, text);
+            }
+            Ok(Err(error)) if is_without_log(&error) => {}
+            Ok(Err(_)) | Err(_) => unread += 1,
+        }
     }
-    logs
+    (logs, unread)
+}
+
+/// Whether a container has no log: its pod was deleted, or it has not started.
+fn is_without_log(error: &RequestError) -> bool {
+    match error {
+        RequestError::NotFound => true,
+        // The API server answers 400 for containers that wait to start, and for previous containers that are gone.
+        RequestError::Other(error) => error.starts_with("400: "),
+        _ => false,
+    }
 }
 
 /// Escapes a value in the query of a URL.

@@ -286,6 +286,18 @@ async fn only_logs_of_the_gpu_stack_are_read() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn logs_that_cannot_be_read_are_counted() {
+    let path = "/api/v1/namespaces/gpu/pods/plugin/log";
+    for (code, unread) in [(403, 2), (503, 2), (404, 0), (400, 0)] {
+        let (result, ..) = read(with_fault(path, Fault::Status(code)), LIMITS).await;
+        let state = result.unwrap().state;
+        assert_eq!((state.logs.len(), state.unread_logs), (0, unread), "{code}");
+    }
+    let (result, ..) = read(with_fault(path, Fault::Hang), LIMITS).await;
+    assert_eq!(result.unwrap().state.unread_logs, 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn refused_lists_are_forbidden() {
     let (result, ..) = read(with_fault("/api/v1/pods", Fault::Status(403)), LIMITS).await;
     let state = result.unwrap().state;

@@ -21,8 +21,8 @@ const KEPT_CONFIG_MAPS: &[&str] = &[
     "device-plugin",
     "gpuc-runtime",
     "kueue-manager-config",
-    "mig",
-    "mps",
+    "mig-config",
+    "mig-parted",
     "nvidia",
 ];
 
@@ -104,11 +104,6 @@ pub fn redact_text(text: &str) -> String {
 fn is_word(value: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphabetic() || "-.)(".contains(c);
     value.len() < 16 && value.chars().all(is_letter)
-}
-
-/// A log without secrets.
-pub fn redact_log(text: &str) -> String {
-    redact_text(text)
 }
 
 /// Removes secrets from the objects of a list.
@@ -275,6 +270,23 @@ mod tests {
         }
         let key = "-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----\nnext";
         assert_eq!(redact_text(key), "[redacted]\nnext");
+    }
+
+    #[test]
+    fn only_config_maps_of_the_gpu_stack_keep_their_data() {
+        for (name, is_kept) in [
+            ("nvidia-device-plugin-configs", true),
+            ("gpuc-runtime-infer", true),
+            ("default-mig-parted-config", true),
+            ("cluster-autoscaler-status", true),
+            ("db-migrations", false),
+            ("stamps-config", false),
+            ("app", false),
+        ] {
+            let mut map = json!({"metadata": {"name": name}, "data": {"a": "b"}});
+            redact_object(Kind::ConfigMap, &mut map);
+            assert_eq!(map.get("data").is_some(), is_kept, "{name}");
+        }
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub use story::{Outcome, Step, parse_pod, story};
 
 use gpuc_model::{Cluster, Registry};
 use gpuc_syntax::diag::Severity;
+use gpuc_syntax::diag::phrases::pluralize;
 
 use crate::read::resource_name;
 use crate::state::{ClusterState, has_workload_logs};
@@ -104,6 +105,10 @@ pub fn diagnose(
             .collect();
         if check.needs_logs == Logs::Stack && state.logs.is_empty() {
             reasons.push("container logs: not part of the snapshot".to_owned());
+        }
+        if check.needs_logs == Logs::Stack && state.unread_logs > 0 {
+            let count = pluralize(state.unread_logs, "container log");
+            reasons.push(format!("{count} could not be read"));
         }
         if check.needs_logs == Logs::Workloads && !has_workload_logs {
             reasons.push("logs of workloads: not part of the snapshot".to_owned());

@@ -25,6 +25,9 @@ pub struct Manifest {
     pub server_version: Option<String>,
     /// The kinds by name, such as `pods` or `clusterqueues.kueue.x-k8s.io`.
     pub kinds: BTreeMap<String, KindEntry>,
+    /// The number of container logs that could not be read.
+    #[serde(default)]
+    pub unread_logs: usize,
 }
 
 /// What a snapshot contains of a kind.

@@ -129,6 +129,7 @@ impl StateBuilder {
         remove_duplicates(&mut self.state);
         if let Some(manifest) = &self.manifest {
             self.state.collected_at = manifest.collected_at();
+            self.state.unread_logs = manifest.unread_logs;
             self.state
                 .server_version
                 .clone_from(&manifest.server_version);

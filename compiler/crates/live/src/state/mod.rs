@@ -34,6 +34,8 @@ pub struct ClusterState {
     pub others: BTreeMap<Kind, Listing<Object>>,
     /// The ends of container logs.
     pub logs: Vec<ContainerLog>,
+    /// The number of other logs that could not be read.
+    pub unread_logs: usize,
 }
 
 /// The end of the log of a container.
