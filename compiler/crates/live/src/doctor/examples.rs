@@ -5,7 +5,7 @@ use gpuc_syntax::diag::{split_logs, split_objects};
 use serde_json::Value;
 
 use super::testing::{REGISTRY, diagnose_objects};
-use super::{CHECKS, diagnose};
+use super::{CHECKS, Logs, diagnose};
 use crate::read::read_files;
 
 #[test]
@@ -93,4 +93,30 @@ fn strange_values_do_no_harm() {
             }
         }
     }
+}
+
+#[test]
+fn checks_of_logs_are_not_complete_if_logs_are_missing() {
+    let example = CHECKS.iter().find(|check| check.needs_logs == Logs::Stack);
+    let (_, objects) = split_objects(example.unwrap().code.bad).unwrap();
+    let files = split_logs(objects);
+    let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
+    let load = |path: &str| {
+        let found = files.iter().find(|(name, _)| *name == path);
+        found
+            .map(|(_, text)| text.as_bytes().to_vec())
+            .ok_or_else(String::new)
+    };
+    let (mut state, _) = read_files(&paths, &load);
+    let with_logs = |state: &crate::state::ClusterState| {
+        let diagnosis = diagnose(state, None, &REGISTRY);
+        let skipped = diagnosis.skipped.into_iter();
+        let reasons: Vec<String> = skipped.flat_map(|it| it.reasons).collect();
+        reasons
+            .iter()
+            .any(|it| it == "2 container logs could not be read")
+    };
+    assert!(!with_logs(&state));
+    state.unread_logs = 2;
+    assert!(with_logs(&state));
 }
