@@ -305,6 +305,9 @@ pub(crate) struct DiffArgs {
     /// (origin/main...HEAD), or a folder with the same files, such as another checkout.
     #[arg(long, value_name = "REV|A...B|DIR", default_value = "HEAD")]
     pub(crate) base: String,
+    /// The running cluster.
+    #[command(flatten)]
+    pub(crate) running: RunningArgs,
     /// The output folder of `gpuc build`.
     #[arg(short, long, value_name = "DIR", default_value = "clusters")]
     pub(crate) out: PathBuf,
@@ -323,6 +326,25 @@ pub(crate) struct DiffArgs {
     /// access-changed, service-restarted, capacity-gained, quota-raised, added, monitoring-changed, nothing.
     #[arg(long, value_name = "IMPACT")]
     pub(crate) fail_on: Option<String>,
+}
+
+/// The running cluster that `gpuc diff` compares with.
+#[derive(Args, Debug)]
+pub(crate) struct RunningArgs {
+    /// Compare with the running cluster instead: what a deployment of the tree would change, by a dry run of the API
+    /// server. Nothing is written.
+    #[arg(long, conflicts_with_all = ["base", "plan"])]
+    pub(crate) live: bool,
+    /// With `--live`, the context in the kubeconfig. Default: the context in the file, otherwise the current context.
+    #[arg(long, value_name = "CONTEXT", requires = "live")]
+    pub(crate) context: Option<String>,
+    /// With `--live`, the cluster, if the input contains several.
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub(crate) cluster: Option<String>,
+    /// With `--live`, do not compare cloud resources. Otherwise, gpuc runs `cloud/apply.sh --verify` of the tree, which
+    /// needs bash, jq and the cloud's command-line tool.
+    #[arg(long, requires = "live")]
+    pub(crate) no_cloud: bool,
 }
 
 /// The output format of `gpuc diff`.

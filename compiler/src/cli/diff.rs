@@ -19,10 +19,13 @@ use super::base::{Base, BaseRun};
 use super::findings::{self, OtherOutput};
 use super::inputs::{self, Plans};
 use super::match_clusters::{ClusterPair, display_name as name_of, pair_clusters};
-use super::{Exit, Usage, build, output, write};
+use super::{Exit, Usage, build, diff_live, output, write};
 
 /// Compiles both sides and prints the differences.
 pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
+    if args.running.live {
+        return diff_live::run(cli, args);
+    }
     let fail_on = args.fail_on.as_deref().map(parse_impact).transpose()?;
     if args.plan && args.format == DiffFormat::Github {
         return Err(Usage(
@@ -121,7 +124,40 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     })
 }
 
-fn output_format(args: &DiffArgs) -> Format {
+/// The files of the tree on disk that differ from the current output; none if there is no tree.
+pub(super) fn unbuilt_files(out: &Path, after: &Compilation) -> Vec<Unbuilt> {
+    let folder = build::cluster_folder(out, after);
+    let Some((tree, lock)) = &after.output else {
+        return Vec::new();
+    };
+    // `gpuc build` reports trees that cannot be read.
+    let Ok(Some(built)) = write::read_lock(&folder) else {
+        return Vec::new();
+    };
+    // The location of the input is recorded by `gpuc build`.
+    let mut lock = lock.clone();
+    lock.from = built.from;
+    let Ok(changes) = write::check(&folder, tree, &lock) else {
+        return Vec::new();
+    };
+    let by_hand = changes.edited_by_hand.iter().chain(&changes.foreign);
+    let stale = changes.added.iter().chain(&changes.changed);
+    let stale = stale.chain(&changes.removed);
+    let file = |path: &str, by_hand: bool, only: Option<&str>| Unbuilt {
+        path: folder.join(path).display().to_string(),
+        edited: by_hand,
+        difference: only.map(str::to_owned),
+    };
+    let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
+    let by_hand = by_hand.map(|path| file(path, true, None));
+    let stale = stale.map(|path| file(path, false, mode(path)));
+    // If other files differ, the lock differs as a consequence.
+    let lock = changes.lock.filter(|_| changes.has_no_files());
+    let lock = lock.map(|reason| file(LOCK_FILE, false, Some(reason)));
+    by_hand.chain(stale).chain(lock).collect()
+}
+
+pub(super) fn output_format(args: &DiffArgs) -> Format {
     match args.format {
         DiffFormat::Text => Format::Text {
             all: args.all,
@@ -141,7 +177,7 @@ fn only_errors(findings: &[Diagnostic]) -> Vec<Diagnostic> {
     errors.cloned().collect()
 }
 
-fn input_paths(args: &DiffArgs) -> Vec<PathBuf> {
+pub(super) fn input_paths(args: &DiffArgs) -> Vec<PathBuf> {
     if args.paths.is_empty() {
         vec![inputs::default_path()]
     } else {
@@ -149,7 +185,7 @@ fn input_paths(args: &DiffArgs) -> Vec<PathBuf> {
     }
 }
 
-fn parse_impact(name: &str) -> Result<Impact> {
+pub(super) fn parse_impact(name: &str) -> Result<Impact> {
     let names = Impact::ALL.into_iter().map(Impact::as_str);
     Impact::from_name(name).ok_or_else(|| {
         let help = match gpuc_syntax::diag::phrases::closest_match(name, names.clone()) {
@@ -200,39 +236,6 @@ impl BaseComparison<'_> {
         })
     }
 
-    /// The files of the tree on disk that differ from the current output; none if there is no tree.
-    fn unbuilt_files(&self, after: &Compilation) -> Vec<Unbuilt> {
-        let folder = build::cluster_folder(self.out, after);
-        let Some((tree, lock)) = &after.output else {
-            return Vec::new();
-        };
-        // `gpuc build` reports trees that cannot be read.
-        let Ok(Some(built)) = write::read_lock(&folder) else {
-            return Vec::new();
-        };
-        // The location of the input is recorded by `gpuc build`.
-        let mut lock = lock.clone();
-        lock.from = built.from;
-        let Ok(changes) = write::check(&folder, tree, &lock) else {
-            return Vec::new();
-        };
-        let by_hand = changes.edited_by_hand.iter().chain(&changes.foreign);
-        let stale = changes.added.iter().chain(&changes.changed);
-        let stale = stale.chain(&changes.removed);
-        let file = |path: &str, by_hand: bool, only: Option<&str>| Unbuilt {
-            path: folder.join(path).display().to_string(),
-            edited: by_hand,
-            difference: only.map(str::to_owned),
-        };
-        let mode = |path: &str| changes.is_only_mode(path).then_some(write::ONLY_MODE);
-        let by_hand = by_hand.map(|path| file(path, true, None));
-        let stale = stale.map(|path| file(path, false, mode(path)));
-        // If other files differ, the lock differs as a consequence.
-        let lock = changes.lock.filter(|_| changes.has_no_files());
-        let lock = lock.map(|reason| file(LOCK_FILE, false, Some(reason)));
-        by_hand.chain(stale).chain(lock).collect()
-    }
-
     /// Compares one cluster, and returns whether the base lacks a tree of it.
     fn compare_cluster(
         &self,
@@ -276,7 +279,7 @@ impl BaseComparison<'_> {
         let found = diff(pair, &options, self.sources);
         let mut found = found.unwrap_or_else(|| unreachable!("both sides have no error"));
         found.unbuilt = after
-            .map(|after| self.unbuilt_files(after))
+            .map(|after| unbuilt_files(self.out, after))
             .unwrap_or_default();
         if committed
             .as_ref()

@@ -8,6 +8,7 @@ mod check;
 mod clock;
 mod completions;
 mod diff;
+mod diff_live;
 mod doctor;
 mod drift;
 mod expand;

@@ -22,6 +22,7 @@ mod renamed_clusters;
 mod renamed_workloads;
 mod replacement;
 mod reports;
+mod running_clusters;
 mod scale_down;
 mod step_order;
 mod submodules;

@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use crate::Limits;
-use crate::request::{RequestError, get};
+use crate::request::{RequestError, escape, get};
 
 /// A file of a snapshot.
 #[derive(Debug)]
@@ -340,18 +340,4 @@ fn is_without_log(error: &RequestError) -> bool {
         RequestError::Other(error) => error.starts_with("400: "),
         _ => false,
     }
-}
-
-/// Escapes a value in the query of a URL.
-fn escape(text: &str) -> String {
-    let mut escaped = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
-                escaped.push(char::from(byte));
-            }
-            other => escaped.push_str(&format!("%{other:02X}")),
-        }
-    }
-    escaped
 }

@@ -1,14 +1,19 @@
 //! Reads the state of a running cluster through its API server.
 //!
 //! Every request has a deadline, and so has the whole run: what was not read until then is reported as incomplete. At
-//! most [`Limits::concurrent`] requests run at once. Nothing is written to the cluster, and Secrets are never read.
+//! most [`Limits::concurrent`] requests run at once. Nothing is written to the cluster: objects are applied as a
+//! dry run only. [`collect()`] never reads Secrets.
 
 mod client;
 mod collect;
+mod dry_run;
+mod labeled;
 mod request;
 
-pub use client::{ConnectError, connect};
+pub use client::{ConnectError, connect, current_context};
 pub use collect::{Collection, Page, collect};
+pub use dry_run::{Applier, Conflict, DryRun, Refusal, dry_run};
+pub use labeled::{Labeled, labeled};
 
 use std::time::Duration;
 

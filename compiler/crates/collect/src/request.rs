@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use http::Request;
 use kube::Client;
+use kube::core::Status;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use crate::Limits;
@@ -41,6 +42,46 @@ impl RequestError {
     }
 }
 
+/// Why a request failed.
+pub(crate) enum Failure {
+    /// The server refuses the request.
+    Status(Box<Status>),
+    /// The deadline of the request or of the run is over.
+    Timeout,
+    /// The connection failed.
+    Connection(String),
+}
+
+impl Failure {
+    /// The error as text for people.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Status(status) => {
+                let message = status.message.lines().next().unwrap_or_default();
+                format!("{}: {message}", status.code)
+            }
+            Self::Timeout => RequestError::Timeout.text(),
+            Self::Connection(error) => error.clone(),
+        }
+    }
+}
+
+impl From<Failure> for RequestError {
+    fn from(failure: Failure) -> Self {
+        match &failure {
+            Failure::Timeout => Self::Timeout,
+            Failure::Connection(_) => Self::Other(failure.text()),
+            Failure::Status(status) => match status.code {
+                401 => Self::Unauthorized,
+                403 => Self::Forbidden,
+                404 => Self::NotFound,
+                410 => Self::Expired,
+                _ => Self::Other(failure.text()),
+            },
+        }
+    }
+}
+
 /// The number of attempts for a request that the server refuses for the moment.
 const ATTEMPTS: u32 = 3;
 
@@ -51,41 +92,37 @@ pub(crate) async fn get(
     limits: &Limits,
     deadline: Instant,
 ) -> Result<String, RequestError> {
+    let request = || Request::get(path).body(Vec::new());
+    Ok(send(client, request, limits, deadline).await?)
+}
+
+/// The response to a request. A request that the server refuses for the moment is repeated.
+pub(crate) async fn send(
+    client: &Client,
+    request: impl Fn() -> http::Result<Request<Vec<u8>>>,
+    limits: &Limits,
+    deadline: Instant,
+) -> Result<String, Failure> {
     let mut attempt = 1;
     loop {
         let own_deadline = deadline.min(Instant::now() + limits.request);
-        let request = Request::get(path).body(Vec::new());
-        let request = request.map_err(|error| RequestError::Other(error.to_string()))?;
-        let error = match timeout_at(own_deadline, client.request_text(request)).await {
-            Err(_) => return Err(RequestError::Timeout),
+        let request = request().map_err(|error| Failure::Connection(error.to_string()))?;
+        let failure = match timeout_at(own_deadline, client.request_text(request)).await {
+            Err(_) => return Err(Failure::Timeout),
             Ok(Ok(text)) => return Ok(text),
-            Ok(Err(error)) => error,
+            Ok(Err(kube::Error::Api(status))) => Failure::Status(status),
+            Ok(Err(other)) => Failure::Connection(root_cause(&other)),
         };
-        let (error, can_retry) = classify(&error);
+        let can_retry = match &failure {
+            Failure::Status(status) => matches!(status.code, 429 | 500 | 502 | 503 | 504),
+            Failure::Timeout | Failure::Connection(_) => false,
+        };
         let wait = Duration::from_millis(500 * u64::from(attempt));
         if !can_retry || attempt == ATTEMPTS || Instant::now() + wait >= deadline {
-            return Err(error);
+            return Err(failure);
         }
         sleep(wait).await;
         attempt += 1;
-    }
-}
-
-/// The error, and whether another attempt can succeed.
-fn classify(error: &kube::Error) -> (RequestError, bool) {
-    match error {
-        kube::Error::Api(status) => match status.code {
-            401 => (RequestError::Unauthorized, false),
-            403 => (RequestError::Forbidden, false),
-            404 => (RequestError::NotFound, false),
-            410 => (RequestError::Expired, false),
-            code => {
-                let message = status.message.lines().next().unwrap_or_default();
-                let can_retry = matches!(code, 429 | 500 | 502 | 503 | 504);
-                (RequestError::Other(format!("{code}: {message}")), can_retry)
-            }
-        },
-        other => (RequestError::Other(root_cause(other)), false),
     }
 }
 
@@ -96,4 +133,18 @@ pub(crate) fn root_cause(error: &dyn std::error::Error) -> String {
         cause = next;
     }
     cause.to_string()
+}
+
+/// Escapes a value in a URL.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                escaped.push(char::from(byte));
+            }
+            other => escaped.push_str(&format!("%{other:02X}")),
+        }
+    }
+    escaped
 }

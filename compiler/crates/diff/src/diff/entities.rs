@@ -392,13 +392,13 @@ impl Entities {
 }
 
 /// Fields of Flux and Argo CD objects with the values of a release.
-const VALUES: &[&str] = &["spec.values.", "spec.source.helm.valuesObject."];
+pub(super) const VALUES: &[&str] = &["spec.values.", "spec.source.helm.valuesObject."];
 
 /// Prefix of the fields of the Flux or Argo CD object that deploys a release.
 pub(super) const DELIVERY: &str = "delivery.";
 
 /// The release that an object of Flux or Argo CD deploys.
-fn deployed_release(fields: &BTreeMap<String, FieldValue>) -> Option<EntityKey> {
+pub(super) fn deployed_release(fields: &BTreeMap<String, FieldValue>) -> Option<EntityKey> {
     let named = fields
         .iter()
         .find(|(path, _)| path.ends_with(".releaseName"));

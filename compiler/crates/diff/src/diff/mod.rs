@@ -14,6 +14,7 @@ mod fields;
 mod files;
 mod grouping;
 mod impact;
+mod live;
 mod location;
 pub mod render;
 mod report;
@@ -28,6 +29,10 @@ pub use causes::ClusterSides;
 pub use classify::is_known;
 pub use files::apply_hunks;
 pub use impact::Impact;
+pub use live::{
+    Answer, CloudNotes, CloudResult, FieldConflict, InstalledRelease, LiveNotes, LiveState,
+    MissingKind, NotCompared, RejectedObject, Unpredicted, desired_objects, diff_live,
+};
 pub use report::{
     Cause, Change, Diff, Diffs, FieldChange, FileChange, GpuCountChange, Hunk, Range, Status, Step,
     Unbuilt,
@@ -191,6 +196,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         // The caller that reads the disk sets these.
         moved_from: None,
         unbuilt: Vec::new(),
+        live: None,
         folder: String::new(),
         picture: flowchart(pair.after, &all),
         tool: after.controller,

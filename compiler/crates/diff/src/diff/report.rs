@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value as Json;
 
 use super::impact::Impact;
+use super::live::LiveNotes;
 
 /// The differences of all clusters of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
@@ -51,6 +52,9 @@ pub struct Diff {
     pub files: Vec<FileChange>,
     /// The files of the tree on disk that differ from the build of the current input, if there is such a tree.
     pub unbuilt: Vec<Unbuilt>,
+    /// Notes about the comparison, if one side is a running cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveNotes>,
     /// A Mermaid flowchart of the pools, their sharing and teams, if these change. Only for comments.
     #[serde(skip)]
     pub picture: Option<String>,
@@ -362,7 +366,10 @@ impl Diff {
 
     /// Whether nothing differs and the tree matches the input.
     pub fn is_unchanged_and_built(&self) -> bool {
-        self.is_empty() && self.unbuilt.is_empty() && self.moved_from.is_none()
+        self.is_empty()
+            && self.unbuilt.is_empty()
+            && self.moved_from.is_none()
+            && !self.has_live_notes()
     }
 
     /// Describes a renamed or moved input file, if any.
@@ -377,6 +384,11 @@ impl Diff {
     /// Whether nothing differs.
     pub fn is_empty(&self) -> bool {
         self.changes.is_empty() && self.upgrades.is_empty() && self.files.is_empty()
+    }
+
+    /// Whether there are notes about a comparison with a running cluster.
+    fn has_live_notes(&self) -> bool {
+        self.live.as_ref().is_some_and(|notes| !notes.is_empty())
     }
 }
 

@@ -6,6 +6,7 @@ use gpuc_syntax::diag::render::{inline_code, replace_control_chars, table_cell};
 
 use super::super::impact::Impact;
 use super::super::report::{Change, Diff, Diffs, Status, Step};
+use super::live::live_sections;
 use super::phrases::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The maximum length of the output in characters. A GitHub comment may have 65,536 characters, by the error message of
@@ -74,6 +75,7 @@ fn render_cluster(diff: &Diff, room: usize) -> String {
         let room = room / 2 + room / 10;
         append_table(&mut text, &upgrades, room);
     }
+    append_live(&mut text, diff, room);
     append_rollout(&mut text, diff, room);
     append_flowchart(&mut text, diff, room);
     append_details(&mut text, &[changes, upgrades].concat(), room);
@@ -201,6 +203,22 @@ fn impact_mark(impact: Impact) -> String {
         _ => "",
     };
     format!("{mark}{}", impact.as_str())
+}
+
+/// The notes of a comparison with a running cluster, as far as they fit.
+fn append_live(text: &mut String, diff: &Diff, room: usize) {
+    for section in live_sections(diff) {
+        text.push_str(&format!("\n{}\n\n", table_cell(&section.title)));
+        for (index, line) in section.lines.iter().enumerate() {
+            let row = format!("- {}\n", table_cell(line));
+            if text.chars().count() + row.chars().count() > room * 4 / 5 {
+                let more = format_count(section.lines.len() - index, "more line");
+                text.push_str(&format!("- and {more}\n"));
+                break;
+            }
+            text.push_str(&row);
+        }
+    }
 }
 
 fn append_rollout(text: &mut String, diff: &Diff, room: usize) {

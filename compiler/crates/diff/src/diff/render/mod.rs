@@ -1,6 +1,7 @@
 //! Renders differences.
 
 mod github;
+mod live;
 mod markdown;
 mod phrases;
 mod text;

@@ -1,5 +1,7 @@
 //! Changes, fields and edits in words, for every format.
 
+use gpuc_syntax::diag::render::replace_control_chars;
+
 use super::super::entities::EntityKey;
 use super::super::report::{Cause, Change, FieldChange, Range, Status};
 use super::values::{format_pair, format_value};
@@ -14,12 +16,14 @@ pub(super) fn format_subject(change: &Change, quote: Quote) -> String {
         Status::Removed => "removed: ",
         Status::Kept => "",
     };
+    // The kind of an object in a running cluster is text of its API server.
+    let kind = replace_control_chars(&change.kind);
     match change.names.as_slice() {
         [one] if change.kind == EntityKey::Location.kind() => {
-            format!("{went}{} {one}", change.kind)
+            format!("{went}{kind} {one}")
         }
-        [one] => format!("{went}{} {}", change.kind, quote(one)),
-        many => format!("{went}{} {}", many.len(), plural(&change.kind)),
+        [one] => format!("{went}{kind} {}", quote(one)),
+        many => format!("{went}{} {}", many.len(), plural(&kind)),
     }
 }
 

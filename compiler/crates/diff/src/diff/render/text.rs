@@ -6,6 +6,7 @@ use gpuc_syntax::diag::render::replace_control_chars;
 
 use super::super::impact::Impact;
 use super::super::report::{Change, Diff, Diffs, Status};
+use super::live::live_sections;
 use super::phrases::{affected_nodes, format_cause, format_count, format_field, format_subject};
 
 /// The number of fields of a change that are printed without `--all`.
@@ -26,7 +27,15 @@ pub(super) fn render(diffs: &Diffs, all: bool) -> String {
         text.push('\n');
     }
     let same = diffs.clusters.len() - differ.len();
-    if same > 0 {
+    if same > 0 && diffs.clusters.iter().any(|diff| diff.live.is_some()) {
+        append_line(
+            &mut text,
+            format_args!(
+                "no differences from {}\n",
+                replace_control_chars(&diffs.base)
+            ),
+        );
+    } else if same > 0 {
         append_line(
             &mut text,
             format_args!(
@@ -49,6 +58,9 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
                 replace_control_chars(name),
                 replace_control_chars(base)
             ),
+            None if diff.live.is_some() => {
+                format!("compared with {}", replace_control_chars(base))
+            }
             None => format!("since {}", replace_control_chars(base)),
         },
     };
@@ -67,6 +79,7 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
     }
     append_unbuilt(text, diff, all);
     if diff.is_empty() {
+        append_live(text, diff);
         return;
     }
     for cards in &diff.gpus {
@@ -83,7 +96,8 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
         text.push('\n');
     }
     for change in &diff.changes {
-        append_change(text, change, all);
+        let preposition = if diff.live.is_some() { "from" } else { "by" };
+        append_change(text, change, preposition, all);
     }
     if !diff.upgrades.is_empty() {
         text.push_str("\n  Not caused by an edit of the input, but by:\n");
@@ -95,8 +109,12 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
         }
         text.push('\n');
         for change in &diff.upgrades {
-            append_change(text, change, all);
+            append_change(text, change, "by", all);
         }
+    }
+    if diff.live.is_some() {
+        append_live(text, diff);
+        return;
     }
     if let Some(words) = diff.files_only_summary() {
         append_line(text, format_args!("  {}\n", replace_control_chars(&words)));
@@ -117,6 +135,16 @@ fn append_cluster(text: &mut String, diff: &Diff, base: &str, all: bool) {
             text,
             format_args!("  The rollout takes {steps}: gpuc diff --plan\n"),
         );
+    }
+}
+
+/// The notes of a comparison with a running cluster.
+fn append_live(text: &mut String, diff: &Diff) {
+    for section in live_sections(diff) {
+        append_line(text, format_args!("\n  {}\n", section.title));
+        for line in section.lines {
+            append_line(text, format_args!("    {}\n", replace_control_chars(&line)));
+        }
     }
 }
 
@@ -146,7 +174,8 @@ fn changed_line_count(file: &super::super::report::FileChange) -> usize {
         .sum()
 }
 
-fn append_change(text: &mut String, change: &Change, all: bool) {
+/// Appends a change. `preposition` precedes the locations in the input.
+fn append_change(text: &mut String, change: &Change, preposition: &str, all: bool) {
     let name = change.impact.as_str();
     let color = color(change.impact);
     let subject = format_subject(change, replace_control_chars) + &affected_nodes(change);
@@ -200,7 +229,7 @@ fn append_change(text: &mut String, change: &Change, all: bool) {
     };
     for made in &change.causes[..shown] {
         line(&format!(
-            "\x1b[2mby {}\x1b[0m",
+            "\x1b[2m{preposition} {}\x1b[0m",
             format_cause(made, replace_control_chars)
         ));
     }
