@@ -1,22 +1,24 @@
 //! `gpuc doctor`: finds the causes of faults in a running cluster.
 
 use std::path::Path;
+use std::sync::LazyLock;
 
 use anyhow::{Result, bail};
 use gpuc_live::doctor::{
-    Context as DoctorContext, Diagnosis, Scope, diagnose, parse_pod, render, story,
+    Context as DoctorContext, Diagnosis, Scope, Step, diagnose, parse_pod, render, story,
 };
 use gpuc_live::objects::ObjectRef;
 use gpuc_live::role::cluster_role;
 use gpuc_live::state::ClusterState;
 use gpuc_model::Cluster;
 use gpuc_syntax::diag::Severity;
+use gpuc_syntax::diag::render::{Format, Options, render as findings_as};
 use gpuc_syntax::source::Sources;
 
 use super::args::{Cli, DoctorArgs, DoctorFormat, FailOn, FindingsFormat, InputArgs};
 use super::findings::{self, OtherOutput};
 use super::inputs::{self, CLUSTER_FILE, Run};
-use super::{Exit, Usage, live, output, snapshot_files};
+use super::{Exit, Usage, doctor_watch, live, output, snapshot_files};
 
 /// Reads the state, and prints the diagnosis.
 pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
@@ -39,14 +41,48 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
         Some(run) => Some(choose_cluster(run, args.cluster.as_deref())?),
         None => None,
     };
-    let state = match &args.from {
-        Some(folder) => read_folder(folder)?,
-        None => live::read(args.context.as_deref())?,
-    };
-    let mut diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
+    if args.watch {
+        return doctor_watch::run(args, cluster, sources_of(run.as_ref()));
+    }
+    let state = read_state(args)?;
+    let (diagnosis, steps) = examine(args, &state, cluster)?;
+    output::print_data(&render_as(
+        args.format,
+        args.fail_on,
+        &Examination {
+            diagnosis: &diagnosis,
+            steps: &steps,
+            state: &state,
+            sources: sources_of(run.as_ref()),
+        },
+    ))?;
+    Ok(exit_code(args, &diagnosis))
+}
+
+/// The sources of the input; none without an input.
+fn sources_of(run: Option<&Run>) -> &Sources {
+    static NONE: LazyLock<Sources> = LazyLock::new(Sources::default);
+    run.map_or(&NONE, |run| &run.sources)
+}
+
+/// The state of the cluster, from its API server or a folder.
+pub(super) fn read_state(args: &DoctorArgs) -> Result<ClusterState> {
+    match &args.from {
+        Some(folder) => read_folder(folder),
+        None => live::read(args.context.as_deref()),
+    }
+}
+
+/// The diagnosis, limited to the selected part of the cluster, and the steps of a selected pod.
+pub(super) fn examine(
+    args: &DoctorArgs,
+    state: &ClusterState,
+    cluster: Option<&Cluster>,
+) -> Result<(Diagnosis, Vec<Step>)> {
+    let mut diagnosis = diagnose(state, cluster, &gpuc::REGISTRY);
     let mut steps = Vec::new();
     if let Some(scope) = scope(args) {
-        let ctx = DoctorContext::new(&state, cluster, &gpuc::REGISTRY);
+        let ctx = DoctorContext::new(state, cluster, &gpuc::REGISTRY);
         let objects = scope.objects(&ctx).map_err(Usage)?;
         diagnosis.retain(&objects);
         if let Scope::Pod(pod) = &scope {
@@ -55,13 +91,41 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
             steps = found.map(|pod| story(&ctx, pod)).unwrap_or_default();
         }
     }
-    let none = Sources::default();
-    let sources = run.as_ref().map_or(&none, |run| &run.sources);
-    output::print_data(&match args.format {
-        DoctorFormat::Text => render::steps(&steps) + &render::text(&diagnosis, &state, sources),
-        DoctorFormat::Json => render::json(&diagnosis, &steps, sources),
-    })?;
-    Ok(exit_code(args, &diagnosis))
+    Ok((diagnosis, steps))
+}
+
+/// A diagnosis with what is needed to print it.
+struct Examination<'a> {
+    diagnosis: &'a Diagnosis,
+    steps: &'a [Step],
+    state: &'a ClusterState,
+    sources: &'a Sources,
+}
+
+fn render_as(format: DoctorFormat, fail_on: FailOn, found: &Examination<'_>) -> String {
+    let Examination {
+        diagnosis,
+        steps,
+        state,
+        sources,
+    } = found;
+    match format {
+        DoctorFormat::Text => render::steps(steps) + &render::text(diagnosis, state, sources),
+        DoctorFormat::Json => render::json(diagnosis, steps, sources),
+        DoctorFormat::Markdown => render::markdown(diagnosis, steps, state, sources),
+        DoctorFormat::Junit => render::junit(diagnosis, state, sources, severity(fail_on)),
+        DoctorFormat::Sarif => {
+            let found = render::diagnostics(diagnosis, state);
+            findings_as(Format::Sarif, sources, &found, Options::default())
+        }
+    }
+}
+
+fn severity(fail_on: FailOn) -> Severity {
+    match fail_on {
+        FailOn::Error => Severity::Error,
+        FailOn::Warning => Severity::Warning,
+    }
 }
 
 /// The part of the cluster that the user is interested in.
@@ -89,11 +153,7 @@ fn read_folder(folder: &Path) -> Result<ClusterState> {
 }
 
 fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
-    let severity = match args.fail_on {
-        FailOn::Error => Severity::Error,
-        FailOn::Warning => Severity::Warning,
-    };
-    if diagnosis.has_severity(severity) {
+    if diagnosis.has_severity(severity(args.fail_on)) {
         Exit::OutOfDate
     } else if args.strict && !diagnosis.skipped.is_empty() {
         Exit::Failed

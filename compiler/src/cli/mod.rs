@@ -10,6 +10,7 @@ mod completions;
 mod diff;
 mod diff_live;
 mod doctor;
+mod doctor_watch;
 mod drift;
 mod expand;
 mod explain;

@@ -11,6 +11,15 @@ fn objects(name: &str) -> String {
     objects.to_owned()
 }
 
+/// The objects of the corrected example of a check.
+fn objects_without_fault(name: &str) -> String {
+    let codes = gpuc::doctor_codes();
+    let code = codes.iter().find(|code| code.name == name).unwrap();
+    let good = code.good();
+    let (_, objects) = gpuc_syntax::diag::split_objects(&good).unwrap();
+    objects.to_owned()
+}
+
 /// A pod of the namespace `kube-system`: without it, the list of pods is not complete.
 const SYSTEM_POD: &str =
     "  - {apiVersion: v1, kind: Pod, metadata: {name: dns, namespace: kube-system}}\n";
@@ -253,4 +262,76 @@ fn the_documented_output_is_current() {
             "docs/doctor.md must contain\n{block}"
         );
     }
+}
+
+#[test]
+fn formats_for_programs_and_people_have_the_same_causes() {
+    let place = Workspace::with(super::GOOD);
+    let objects = objects("device-plugin-not-scheduled") + SYSTEM_POD;
+    place.write("case/objects.yaml", &objects);
+    let run = |format: &str| {
+        let arguments = ["doctor", "--from", "case", "--format", format];
+        place.run(&arguments).expect_code(1).stdout
+    };
+    let sarif: serde_json::Value = serde_json::from_str(&run("sarif")).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "GPUC7302");
+    assert!(result["locations"][0].is_object(), "{result:#}");
+    let rules = &sarif["runs"][0]["tool"]["driver"]["rules"];
+    assert_eq!(rules[0]["properties"]["tags"][0], "running cluster");
+    let markdown = run("markdown");
+    assert!(
+        markdown.contains("GPUC7302 `device-plugin-not-scheduled`"),
+        "{markdown}"
+    );
+    let junit = run("junit");
+    assert!(junit.contains("<failure type=\"error\""), "{junit}");
+}
+
+#[test]
+fn watch_prints_what_changes() {
+    use std::io::BufRead;
+    let place = Workspace::empty();
+    let fault = objects("device-plugin-not-scheduled") + SYSTEM_POD;
+    let healthy = objects_without_fault("device-plugin-not-scheduled") + SYSTEM_POD;
+    place.write("case/objects.yaml", &fault);
+    let arguments = [
+        "doctor",
+        "--from",
+        "case",
+        "--watch",
+        "--interval=1",
+        "--format=json",
+    ];
+    let mut child = place
+        .command(&arguments)
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let lines = std::io::BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut events =
+        lines.map(|line| -> serde_json::Value { serde_json::from_str(&line.unwrap()).unwrap() });
+    let mut next = || {
+        let event = events.next().unwrap();
+        let name = event["event"].as_str().unwrap().to_owned();
+        (name, event["cause"]["code"].as_str().unwrap().to_owned())
+    };
+    let named = |event: &str| (event.to_owned(), "GPUC7302".to_owned());
+    assert_eq!(next(), named("appeared"));
+    // A folder that cannot be read resolves nothing.
+    place.write("case/objects.yaml", "kind: [");
+    std::thread::sleep(std::time::Duration::from_millis(1500));
+    place.write("case/objects.yaml", &healthy);
+    assert_eq!(next(), named("resolved"));
+    place.write("case/objects.yaml", &fault);
+    assert_eq!(next(), named("appeared"));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let result = place.run(&["doctor", "--from", "case", "--watch", "--format", "sarif"]);
+    let result = result.expect_code(2);
+    assert!(
+        result.stderr.contains("`--watch` prints text or JSON"),
+        "{}",
+        result.stderr
+    );
 }

@@ -4,20 +4,15 @@ use gpuc_syntax::source::Sources;
 use serde_json::{Value, json};
 
 use super::place;
-use crate::doctor::{Diagnosis, Evidence, Finding, Step};
+use crate::doctor::{Cause, Diagnosis, Evidence, Finding, Step};
 use crate::objects::ObjectRef;
 
 /// The diagnosis as JSON: `{"version":1,"causes":[…],"notChecked":[…],"totals":{…}}`.
 ///
 /// `steps` is the story of a pod, if one was selected.
 pub fn json(diagnosis: &Diagnosis, steps: &[Step], sources: &Sources) -> String {
-    let causes = diagnosis.causes.iter().map(|cause| {
-        let mut value = finding_value(&cause.finding, sources);
-        let explained = cause.consequences.iter();
-        let explained: Vec<Value> = explained.map(|it| finding_value(it, sources)).collect();
-        value["explains"] = explained.into();
-        value
-    });
+    let causes = diagnosis.causes.iter();
+    let causes = causes.map(|cause| cause_value(cause, sources));
     let skipped = diagnosis.skipped.iter().map(|skipped| {
         json!({
             "code": skipped.check.code.id,
@@ -41,6 +36,15 @@ pub fn json(diagnosis: &Diagnosis, steps: &[Step], sources: &Sources) -> String 
         },
     });
     format!("{value:#}\n")
+}
+
+/// A cause and what it explains, as in the list `causes` of [`json`].
+pub fn cause_value(cause: &Cause, sources: &Sources) -> Value {
+    let mut value = finding_value(&cause.finding, sources);
+    let explained = cause.consequences.iter();
+    let explained: Vec<Value> = explained.map(|it| finding_value(it, sources)).collect();
+    value["explains"] = explained.into();
+    value
 }
 
 fn finding_value(finding: &Finding, sources: &Sources) -> Value {

@@ -1,10 +1,18 @@
 //! Prints a diagnosis.
 
+mod diagnostics;
 mod json;
+mod junit;
+mod markdown;
+#[cfg(test)]
+mod tests;
 mod text;
 
-pub use json::json;
-pub use text::{steps, text};
+pub use diagnostics::diagnostics;
+pub use json::{cause_value, json};
+pub use junit::junit;
+pub use markdown::{MAX_LENGTH, markdown};
+pub use text::{cause_text, steps, text};
 
 use gpuc_syntax::source::{Sources, Span};
 

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use gpuc_syntax::diag::Severity;
 use gpuc_syntax::diag::phrases::pluralize;
+use gpuc_syntax::diag::render::replace_control_chars;
 use gpuc_syntax::source::Sources;
 
 use super::{describe_objects, place, split_pods};
@@ -12,6 +13,11 @@ use crate::state::ClusterState;
 
 /// The maximum number of lines of evidence for a cause.
 const MAX_EVIDENCE: usize = 6;
+
+/// Text of the cluster for a terminal and on one line.
+fn clean(text: &str) -> String {
+    replace_control_chars(text)
+}
 
 /// The diagnosis as text.
 pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> String {
@@ -22,7 +28,8 @@ pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> S
     }
     for skipped in &diagnosis.skipped {
         let name = skipped.check.code.name;
-        let _ = writeln!(out, "not checked: {name} ({})", skipped.reasons.join("; "));
+        let reasons = clean(&skipped.reasons.join("; "));
+        let _ = writeln!(out, "not checked: {name} ({reasons})");
     }
     if !diagnosis.skipped.is_empty() {
         out.push('\n');
@@ -36,12 +43,20 @@ pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> S
 pub fn steps(steps: &[Step]) -> String {
     let mut out = String::new();
     for step in steps {
-        let line = format!("{:9} {:7} {}", step.name, step.outcome.as_str(), step.text);
+        let text = clean(&step.text);
+        let line = format!("{:9} {:7} {text}", step.name, step.outcome.as_str());
         let _ = writeln!(out, "{}", line.trim_end());
     }
     if !steps.is_empty() {
         out.push('\n');
     }
+    out
+}
+
+/// A root cause and what it explains as text.
+pub fn cause_text(cause: &Cause, state: &ClusterState, sources: &Sources) -> String {
+    let mut out = String::new();
+    write_cause(&mut out, cause, state, sources);
     out
 }
 
@@ -54,11 +69,15 @@ fn write_cause(out: &mut String, cause: &Cause, state: &ClusterState, sources: &
         code.severity.as_str(),
         code.id,
         code.name,
-        finding.message
+        clean(&finding.message)
     );
-    let _ = writeln!(out, "  --> {}", describe_objects(&finding.subjects, state));
+    let _ = writeln!(
+        out,
+        "  --> {}",
+        clean(&describe_objects(&finding.subjects, state))
+    );
     for evidence in finding.evidence.iter().take(MAX_EVIDENCE) {
-        let _ = writeln!(out, "  = {evidence}");
+        let _ = writeln!(out, "  = {}", clean(&evidence.to_string()));
     }
     if let Some(span) = finding.input {
         let _ = writeln!(out, "  = input: {}", place(sources, span));
@@ -66,7 +85,8 @@ fn write_cause(out: &mut String, cause: &Cause, state: &ClusterState, sources: &
     let (pods, others) = split_pods(&cause.consequences);
     for other in others {
         let objects = describe_objects(&other.subjects, state);
-        let _ = writeln!(out, "  explains: {} ({objects})", other.message);
+        let line = format!("{} ({objects})", other.message);
+        let _ = writeln!(out, "  explains: {}", clean(&line));
     }
     if !pods.is_empty() {
         let waiting: Vec<_> = cause.waiting_pods().into_iter().cloned().collect();
@@ -74,17 +94,17 @@ fn write_cause(out: &mut String, cause: &Cause, state: &ClusterState, sources: &
         let _ = writeln!(
             out,
             "  explains: {} {verb} for it",
-            describe_objects(&waiting, state)
+            clean(&describe_objects(&waiting, state))
         );
     }
-    let _ = writeln!(out, "help: {}", finding.help);
+    let _ = writeln!(out, "help: {}", clean(&finding.help));
     if let Some(command) = &finding.command {
-        let _ = writeln!(out, "next: {command}");
+        let _ = writeln!(out, "next: {}", clean(command));
     }
 }
 
 /// The last line: what was found, and what could not be checked.
-fn summary(diagnosis: &Diagnosis) -> String {
+pub(super) fn summary(diagnosis: &Diagnosis) -> String {
     let with = |severity| {
         let causes = diagnosis.causes.iter();
         causes

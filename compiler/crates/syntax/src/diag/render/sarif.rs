@@ -122,6 +122,7 @@ fn category(code: &Code) -> &'static str {
         Some(b'1') => "names",
         Some(b'3') => "audit",
         Some(b'4') => "manifests",
+        Some(b'7') => "running cluster",
         _ => "rules",
     }
 }

@@ -1,0 +1,106 @@
+//! Arguments of the commands about running clusters.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// `gpuc doctor`.
+#[derive(Args, Debug)]
+pub(crate) struct DoctorArgs {
+    /// The cluster's file, or a folder to search for it. Default: ./gpu-cluster.yaml if it exists; without it, gpuc
+    /// knows less about what the cluster must have.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// The context in the kubeconfig. Default: the current context.
+    #[arg(long, value_name = "CONTEXT", conflicts_with = "from")]
+    pub(crate) context: Option<String>,
+    /// Read the state from a folder instead of the API server: a snapshot, the output of `kubectl get -o json` or
+    /// `-o yaml`, a must-gather folder or a troubleshoot bundle.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    /// Report only what concerns this node and its pods.
+    #[arg(long, value_name = "NODE", conflicts_with_all = ["pod", "pool"])]
+    pub(crate) node: Option<String>,
+    /// Report only what concerns this pod, after the steps on its way to a GPU.
+    #[arg(long, value_name = "NAMESPACE/POD", conflicts_with = "pool")]
+    pub(crate) pod: Option<String>,
+    /// Report only what concerns the nodes of this pool and their pods.
+    #[arg(long, value_name = "POOL")]
+    pub(crate) pool: Option<String>,
+    /// The cluster, if the input contains several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// Fail with exit code 1 on findings of this severity.
+    #[arg(long, value_name = "SEVERITY", default_value = "error")]
+    pub(crate) fail_on: FailOn,
+    /// Print a ClusterRole with the rights that `gpuc doctor` and `gpuc snapshot` need, and exit.
+    #[arg(long)]
+    pub(crate) print_role: bool,
+    /// Fail with exit code 3 if a check could not run because objects are missing.
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// The output format.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: DoctorFormat,
+    /// Read the cluster again and again, and print causes when they appear or are resolved, until you press Ctrl-C.
+    #[arg(long)]
+    pub(crate) watch: bool,
+    /// With `--watch`, the pause between two runs, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, requires = "watch",
+          value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) interval: u64,
+}
+
+/// `gpuc snapshot`.
+#[derive(Args, Debug)]
+pub(crate) struct SnapshotArgs {
+    /// The folder to write. It must not exist.
+    #[arg(short, long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// The context in the kubeconfig. Default: the current context.
+    #[arg(long, value_name = "CONTEXT")]
+    pub(crate) context: Option<String>,
+}
+
+/// The severity of findings on which `gpuc doctor` fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Errors.
+    Error,
+    /// Errors and warnings.
+    Warning,
+}
+
+/// The output format of `gpuc doctor`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// Human-readable.
+    Text,
+    /// JSON: `{"version":1,"causes":[…],"notChecked":[…]}`.
+    Json,
+    /// Markdown for an issue or a chat, at most 65,000 characters long.
+    Markdown,
+    /// SARIF 2.1.0, for code scanning. Findings about a part of the file have its place.
+    Sarif,
+    /// `JUnit` XML: each check is a test case.
+    Junit,
+}
+
+/// The running cluster that `gpuc diff` compares with.
+#[derive(Args, Debug)]
+pub(crate) struct RunningArgs {
+    /// Compare with the running cluster instead: what a deployment of the tree would change, by a dry run of the API
+    /// server. Nothing is written.
+    #[arg(long, conflicts_with_all = ["base", "plan"])]
+    pub(crate) live: bool,
+    /// With `--live`, the context in the kubeconfig. Default: the context in the file, otherwise the current context.
+    #[arg(long, value_name = "CONTEXT", requires = "live")]
+    pub(crate) context: Option<String>,
+    /// With `--live`, the cluster, if the input contains several.
+    #[arg(long, value_name = "NAME", requires = "live")]
+    pub(crate) cluster: Option<String>,
+    /// With `--live`, do not compare cloud resources. Otherwise, gpuc runs `cloud/apply.sh --verify` of the tree, which
+    /// needs bash, jq and the cloud's command-line tool.
+    #[arg(long, requires = "live")]
+    pub(crate) no_cloud: bool,
+}
