@@ -11,7 +11,7 @@ use super::advertiser::{Advertiser, advertiser_of};
 use super::pending::{PendingPod, pending_pods};
 use super::placement::{Usage, usage};
 use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Quantity, Timestamp};
-use crate::state::{ClusterState, ContainerLog};
+use crate::state::{ClusterState, ContainerLog, Kind};
 
 /// The resource of full GPUs.
 pub(crate) const GPU: &str = "nvidia.com/gpu";
@@ -207,6 +207,20 @@ impl<'s> Context<'s> {
             clouds.any(|cloud| matches!(cloud.machine_name(name), MachineName::Cpu(_)))
         };
         has_none || machine.is_some_and(is_cpu_machine)
+    }
+
+    /// The pools of gpu-cluster.yaml with GPUs that have no node, although their minimum is not 0. None if some nodes
+    /// are not known.
+    pub fn empty_pools(&self) -> impl Iterator<Item = &'s Pool> {
+        let is_complete = self.state.completeness(Kind::Node).is_complete();
+        let pools = self.cluster.filter(|_| is_complete).into_iter();
+        let pools = pools.flat_map(Cluster::gpu_pools);
+        pools.map(|(pool, _)| pool).filter(|pool| {
+            let needs_nodes = pool.nodes.get().is_some_and(|range| range.min > 0);
+            let is_own =
+                |node: &NodeFacts<'_>| node.pool.is_some_and(|it| it.name.value == pool.name.value);
+            needs_nodes && !self.nodes.iter().any(is_own)
+        })
     }
 
     /// The nodes with GPUs.

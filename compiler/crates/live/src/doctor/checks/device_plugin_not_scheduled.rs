@@ -2,7 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::messages::{misfit_text, toleration_text};
+use super::messages::{daemon_misfit_text, toleration_text};
 use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
@@ -87,6 +87,11 @@ items:
     run,
 };
 
+/// The prefix of the labels with which the GPU Operator selects the nodes of its DaemonSets.
+///
+/// Source: NVIDIA/gpu-operator `controllers/state_manager.go`, 2026-11-28.
+pub(super) const OPERATOR_LABELS: &str = "nvidia.com/gpu.deploy.";
+
 /// The seconds in which the pod of a DaemonSet is created on a new node.
 const START_SECONDS: u64 = 600;
 
@@ -158,7 +163,10 @@ fn explain(
             .help("read the events of the DaemonSet: a quota or an admission webhook may refuse its pods")
             .command(format!("kubectl describe daemonset --namespace {namespace} {own_name}"));
     };
-    let reasons: Vec<String> = misfits.iter().map(misfit_text).collect();
+    let demand = PodDemand::from_spec(&daemon_set.spec.template.spec);
+    let reasons: Vec<String> = (misfits.iter())
+        .map(|it| daemon_misfit_text(it, &demand, node.node))
+        .collect();
     let message = format!(
         "the DaemonSet `{name}` of {} does not run on the node: its pods {}",
         advertiser.as_str(),
@@ -188,8 +196,9 @@ fn explain(
             };
             finding.input(pool_taint.map(|it| it.span)).help(help)
         }
-        Misfit::Label { key, .. } if key.starts_with("nvidia.com/gpu.deploy.") => finding
+        Misfit::Label { key, .. } if key.starts_with(OPERATOR_LABELS) => finding
             .input(node.pool_span())
+            .depends_on([node.object()])
             .help(
                 "run Node Feature Discovery on the node: the GPU Operator sets the label on nodes with the label \
                  `feature.node.kubernetes.io/pci-10de.present: \"true\"`",

@@ -4,6 +4,7 @@ mod cdi_injection_failed;
 mod claim_not_allocated;
 mod cluster_policy_ignored;
 mod cluster_queue_inactive;
+mod collective_timed_out;
 mod compute_domain_not_ready;
 mod container_lost_gpu;
 mod container_toolkit_not_running;
@@ -18,8 +19,10 @@ mod driver_too_old_for_image;
 mod driver_upgrade_stuck;
 mod exporter_not_running;
 mod fabric_manager_missing;
+mod feature_discovery_not_scheduled;
 mod flavor_mismatch;
 mod gpu_isolation_hole;
+mod gpu_too_new_for_image;
 mod gpus_fragmented;
 mod gpus_missing;
 mod gpus_not_advertised;
@@ -51,6 +54,7 @@ mod pod_volume_not_bound;
 mod pod_waits_for_gpus;
 mod pods;
 mod pods_refused;
+mod pool_without_nodes;
 mod queue_missing;
 mod quota_exceeded;
 mod refusals;
@@ -80,6 +84,7 @@ pub(crate) use messages::misfit_text;
 /// Every check, by id.
 pub static CHECKS: &[&Check] = &[
     &node_not_ready::CHECK,
+    &pool_without_nodes::CHECK,
     &driver_not_running::CHECK,
     &operator_validation_stuck::CHECK,
     &driver_upgrade_stuck::CHECK,
@@ -91,6 +96,7 @@ pub static CHECKS: &[&Check] = &[
     &cluster_policy_ignored::CHECK,
     &device_plugin_log::CHECK,
     &container_toolkit_not_running::CHECK,
+    &feature_discovery_not_scheduled::CHECK,
     &gpus_not_advertised::CHECK,
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,
@@ -140,6 +146,8 @@ pub static CHECKS: &[&Check] = &[
     &nccl_over_tcp::CHECK,
     &compute_domain_not_ready::CHECK,
     &gpu_isolation_hole::CHECK,
+    &gpu_too_new_for_image::CHECK,
+    &collective_timed_out::CHECK,
     &exporter_not_running::CHECK,
     &monitor_not_selected::CHECK,
 ];

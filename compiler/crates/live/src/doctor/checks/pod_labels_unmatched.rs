@@ -1,15 +1,14 @@
 //! The node selector or the node affinity of a pending pod matches no node with GPUs.
 
-use gpuc_model::scheduling::{Operator, Requirement};
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use super::messages::{label_difference, requirement_text};
 use super::pods::report_pod;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
-use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
-use crate::objects::{Node, ObjectRef};
+use crate::objects::ObjectRef;
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -70,12 +69,13 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let Some(node) = ctx.state.node(&nearest.name) else {
             continue;
         };
-        let Some((requirement, is_expression)) = difference(&pending.obstacles.demand, node) else {
+        let Some((requirement, is_expression)) = label_difference(&pending.obstacles.demand, node)
+        else {
             continue;
         };
         let key = &requirement.key;
         let actual = node.metadata.label(key);
-        let wanted = describe(requirement, is_expression);
+        let wanted = requirement_text(requirement, is_expression);
         let what = if is_expression {
             "node affinity"
         } else {
@@ -103,38 +103,6 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 ))
                 .command(format!("kubectl get nodes --label-columns {key}")),
         );
-    }
-}
-
-/// The first requirement that a node does not match, and whether it is one of the affinity: of its terms, the one with
-/// the fewest such requirements counts.
-fn difference<'d>(demand: &'d PodDemand, node: &Node) -> Option<(&'d Requirement, bool)> {
-    let differs = |it: &&Requirement| !it.matches(node.metadata.label(&it.key));
-    if let Some(requirement) = demand.selector.iter().find(differs) {
-        return Some((requirement, false));
-    }
-    let terms = demand.terms.iter().flatten();
-    let failures = terms.filter_map(|term| {
-        let mut failed = term.labels.iter().filter(differs);
-        let first = failed.next()?;
-        Some((failed.count(), first))
-    });
-    let (_, requirement) = failures.min_by_key(|(count, _)| *count)?;
-    Some((requirement, true))
-}
-
-/// A requirement as text: `key: value`, or `key In [a, b]`.
-fn describe(requirement: &Requirement, is_expression: bool) -> String {
-    let Requirement {
-        key,
-        operator,
-        values,
-        ..
-    } = requirement;
-    match operator {
-        _ if !is_expression => format!("{key}: {}", values.join(", ")),
-        Operator::Exists | Operator::DoesNotExist => format!("{key} {}", operator.as_str()),
-        _ => format!("{key} {} [{}]", operator.as_str(), values.join(", ")),
     }
 }
 

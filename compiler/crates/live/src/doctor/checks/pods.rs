@@ -2,8 +2,12 @@
 
 use std::sync::Arc;
 
+use gpuc_model::Pool;
+use gpuc_model::scheduling::Requirement;
+
 use crate::doctor::check::Check;
 use crate::doctor::context::Context;
+use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Evidence, Finding};
 use crate::doctor::pending::PendingPod;
 use crate::doctor::verdict::waiting_seconds;
@@ -29,8 +33,17 @@ pub(super) fn report_pod(
 ) -> Finding {
     let metadata = &pending.pod.metadata;
     let object = ObjectRef::of_kind("Pod", metadata);
+    let demand = &pending.obstacles.demand;
+    let empty = ctx.empty_pools().filter(|pool| selects_pool(demand, pool));
+    let empty: Vec<ObjectRef> = empty.map(pool_ref).collect();
+    let depends_on = match empty.as_slice() {
+        [] => Arc::clone(&pending.obstacles.would_fit),
+        _ => [&pending.obstacles.would_fit, empty.as_slice()]
+            .concat()
+            .into(),
+    };
     let mut finding = Finding::new(&check.code, object.clone(), message)
-        .depends_on(Arc::clone(&pending.obstacles.would_fit))
+        .depends_on(depends_on)
         .command(format!(
             "kubectl describe pod --namespace {} {}",
             metadata.namespace, metadata.name
@@ -42,6 +55,26 @@ pub(super) fn report_pod(
         Some(event) => finding.evidence(Evidence::event(event)),
         None => finding,
     }
+}
+
+/// A reference to a pool of gpu-cluster.yaml.
+pub(super) fn pool_ref(pool: &Pool) -> ObjectRef {
+    ObjectRef::new("Pool", "", &pool.name.value)
+}
+
+/// Whether a pod would run on nodes of a pool, by its selector, its affinity and its GPUs.
+fn selects_pool(demand: &PodDemand, pool: &Pool) -> bool {
+    let label = |key: &str| {
+        let mut labels = pool.labels.iter().chain(&pool.selector);
+        labels.find(|it| it.key == key).map(|it| it.value.as_str())
+    };
+    let matches = |requirement: &Requirement| requirement.matches(label(&requirement.key));
+    let advertised = pool.advertised.get().map_or(&[][..], Vec::as_slice);
+    let mut gpus = demand.gpus();
+    let mut terms = demand.terms.iter().flatten();
+    demand.selector.iter().all(matches)
+        && (demand.terms.is_none() || terms.any(|term| term.labels.iter().all(matches)))
+        && gpus.all(|(name, _)| advertised.iter().any(|it| it.name == name))
 }
 
 /// The path of a pod's request of a resource.
