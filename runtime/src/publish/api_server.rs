@@ -38,6 +38,7 @@ pub(crate) enum Fault {
 #[derive(Debug, Default)]
 pub(crate) struct ServerState {
     pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
     /// The labels that server-side apply has set, by field manager.
     pub(crate) owned: BTreeMap<String, Vec<String>>,
     pub(crate) conditions: Vec<Value>,
@@ -175,6 +176,11 @@ impl ServerState {
                 for (key, value) in &labels {
                     self.labels
                         .insert(key.clone(), value.as_str().unwrap().to_owned());
+                }
+                let annotations = sent["metadata"]["annotations"].as_object().cloned();
+                for (key, value) in annotations.into_iter().flatten() {
+                    self.annotations
+                        .insert(key, value.as_str().unwrap().to_owned());
                 }
                 self.owned
                     .insert("gpuc-runtime".to_owned(), labels.keys().cloned().collect());

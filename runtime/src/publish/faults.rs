@@ -1,6 +1,5 @@
 //! Publishing to an API server that has faults.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -14,8 +13,8 @@ use tokio::time::{Instant, sleep, timeout};
 use super::api_server::{Fault, NODE, ServerState, start_server};
 use super::node_publisher::tests::state;
 use super::{
-    HealthReport, MAX_QUEUED_CHANGES, NodeClient, NodeError, PublisherInputs, REQUEST_TIMEOUT,
-    run_node_publisher,
+    HealthReport, MAX_QUEUED_CHANGES, NodeClient, NodeError, NodeMetadata, PublisherInputs,
+    REQUEST_TIMEOUT, run_node_publisher,
 };
 use crate::health::Reaction;
 use crate::run::Status;
@@ -231,7 +230,7 @@ async fn server_that_accepts_and_never_responds_times_out() {
     };
     let requests = async {
         [
-            node.apply_labels(&BTreeMap::new()).await.err(),
+            node.apply_metadata(&NodeMetadata::default()).await.err(),
             node.update_condition(&report).await.err(),
             node.create_event(true, "GPUUnhealthy", "Xid 79")
                 .await
@@ -258,7 +257,10 @@ async fn broken_responses_are_errors() {
     ];
     for answer in answers {
         let node = tcp_client(serve_answer(Some(answer)).await, Duration::from_secs(20));
-        let error = node.apply_labels(&BTreeMap::new()).await.unwrap_err();
+        let error = node
+            .apply_metadata(&NodeMetadata::default())
+            .await
+            .unwrap_err();
         assert!(matches!(error, NodeError::Failed(_)), "{error}");
     }
 }

@@ -4,9 +4,10 @@ pub mod cdi_file;
 mod feature_file;
 mod health_report;
 mod node;
+mod node_gpus;
 mod node_publisher;
 
-pub use node::{CONDITION, HealthReport, NodeClient, NodeError, REQUEST_TIMEOUT};
+pub use node::{CONDITION, HealthReport, NodeClient, NodeError, NodeMetadata, REQUEST_TIMEOUT};
 pub use node_publisher::{MAX_QUEUED_CHANGES, PublisherInputs, run_node_publisher};
 
 #[cfg(test)]

@@ -85,6 +85,15 @@ pub struct NodeClient {
     events: Api<Event>,
 }
 
+/// The labels and annotations that the daemon applies to the Node.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeMetadata {
+    /// The labels.
+    pub labels: BTreeMap<String, String>,
+    /// The annotations.
+    pub annotations: BTreeMap<String, String>,
+}
+
 /// The health of the node's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HealthReport {
@@ -143,13 +152,17 @@ impl NodeClient {
         }
     }
 
-    /// Applies the labels. Labels that the daemon applied before and that are no longer included are removed. Labels of
-    /// other field managers are kept, but the daemon's take precedence.
-    pub async fn apply_labels(&self, labels: &BTreeMap<String, String>) -> Result<(), NodeError> {
+    /// Applies the labels and annotations. Those that the daemon applied before and that are no longer included are
+    /// removed. Labels and annotations of other field managers are kept, but the daemon's take precedence.
+    pub async fn apply_metadata(&self, metadata: &NodeMetadata) -> Result<(), NodeError> {
+        let NodeMetadata {
+            labels,
+            annotations,
+        } = metadata;
         let patch = json!({
             "apiVersion": "v1",
             "kind": "Node",
-            "metadata": {"name": self.name, "labels": labels},
+            "metadata": {"name": self.name, "labels": labels, "annotations": annotations},
         });
         let parameters = PatchParams::apply(MANAGER).force();
         let patch = Patch::Apply(&patch);
@@ -278,12 +291,16 @@ mod tests {
             ..ServerState::default()
         });
         let node = NodeClient::new(&client, NODE);
-        let first = labels(&[
+        let metadata = |pairs: &[(&str, &str)]| NodeMetadata {
+            labels: labels(pairs),
+            ..NodeMetadata::default()
+        };
+        let first = metadata(&[
             ("nvidia.com/gpu.count", "8"),
             ("nvidia.com/mig.strategy", "single"),
         ]);
-        node.apply_labels(&first).await.unwrap();
-        node.apply_labels(&labels(&[("nvidia.com/gpu.count", "4")]))
+        node.apply_metadata(&first).await.unwrap();
+        node.apply_metadata(&metadata(&[("nvidia.com/gpu.count", "4")]))
             .await
             .unwrap();
         let expected = labels(&[("zone", "a"), ("nvidia.com/gpu.count", "4")]);

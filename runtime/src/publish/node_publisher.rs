@@ -12,7 +12,8 @@ use tracing::{debug, info, warn};
 
 use super::feature_file;
 use super::health_report::health_report;
-use super::node::{HealthReport, NodeClient, NodeError};
+use super::node::{HealthReport, NodeClient, NodeError, NodeMetadata};
+use super::node_gpus::annotations;
 use crate::health::Reaction;
 use crate::labels::node_labels;
 use crate::run::Status;
@@ -44,8 +45,8 @@ pub struct PublisherInputs {
 /// The last published values.
 #[derive(Default)]
 struct Published {
-    /// The labels that the daemon applied to the Node.
-    node_labels: Option<BTreeMap<String, String>>,
+    /// The labels and annotations that the daemon applied to the Node.
+    metadata: Option<NodeMetadata>,
     /// The label file and its labels.
     feature_file: Option<(String, BTreeMap<String, String>)>,
     health_report: Option<HealthReport>,
@@ -152,7 +153,7 @@ async fn reconcile(
     if status.scans == 0 && status.driver_error.is_none() && status.config_error.is_none() {
         return Ok(());
     }
-    let labels = publish_labels(node, state, status, published).await;
+    let labels = publish_metadata(node, state, status, published).await;
     let Some(node) = node else {
         return labels;
     };
@@ -163,7 +164,8 @@ async fn reconcile(
 
 /// Publishes the labels where the configuration wants them, and removes them elsewhere: a changed configuration must
 /// not leave labels that later become wrong. Labels that an earlier process applied to the Node are removed as well.
-async fn publish_labels(
+/// The Node always gets the annotation with its GPUs.
+async fn publish_metadata(
     node: Option<&NodeClient>,
     state: &State,
     status: &Status,
@@ -179,11 +181,15 @@ async fn publish_labels(
         LabelOutput::None => (BTreeMap::new(), None),
     };
     publish_feature_file(for_file, published);
+    let metadata = NodeMetadata {
+        labels: for_node,
+        annotations: annotations(state),
+    };
     if let Some(node) = node
-        && published.node_labels.as_ref() != Some(&for_node)
+        && published.metadata.as_ref() != Some(&metadata)
     {
-        node.apply_labels(&for_node).await?;
-        published.node_labels = Some(for_node);
+        node.apply_metadata(&metadata).await?;
+        published.metadata = Some(metadata);
     }
     Ok(())
 }
@@ -420,5 +426,29 @@ pub(super) mod tests {
             published.next_check().is_none(),
             "a node that is not ready waits for a change"
         );
+    }
+
+    #[tokio::test]
+    async fn the_annotation_follows_the_gpus_for_every_label_output() {
+        let (client, known) = start_server(ServerState::default());
+        let node = NodeClient::new(&client, NODE);
+        let (mut state, mut published) = (state(), Published::default());
+        for output in [LabelOutput::None, LabelOutput::Node] {
+            let mut config = (*state.config).clone();
+            config.labels = output;
+            state.config = Arc::new(config);
+            for cause in ["Xid 79", "Xid 48"] {
+                let uuid = state.inventory.gpus[0].id();
+                state.unhealthy = [(uuid, cause.to_owned())].into();
+                reconcile(Some(&node), &state, &scanned(), &mut published)
+                    .await
+                    .unwrap();
+                let annotations = known.lock().unwrap().annotations.clone();
+                assert!(
+                    annotations["gpuc.dev/gpus"].contains(cause),
+                    "{annotations:?}"
+                );
+            }
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::LazyLock;
 
+use gpuc_schema::node_state::GPUS_ANNOTATION;
 use regex::Regex;
 use serde_json::{Map, Value};
 
@@ -123,7 +124,9 @@ pub fn redact_object(kind: Kind, object: &mut Value) {
         let annotations = metadata.get_mut("annotations");
         if let Some(annotations) = annotations.and_then(Value::as_object_mut) {
             annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-            for value in annotations.values_mut() {
+            let is_copied = |key: &String| kind != Kind::Node || key != GPUS_ANNOTATION;
+            let others = annotations.iter_mut().filter(|(key, _)| is_copied(key));
+            for (_, value) in others {
                 // Controllers store whole objects in annotations, as JSON or compressed.
                 let is_copy = value.as_str().is_some_and(|text| {
                     text.len() > MAX_ANNOTATION || text.trim_start().starts_with('{')
@@ -286,6 +289,17 @@ mod tests {
             let mut map = json!({"metadata": {"name": name}, "data": {"a": "b"}});
             redact_object(Kind::ConfigMap, &mut map);
             assert_eq!(map.get("data").is_some(), is_kept, "{name}");
+        }
+    }
+
+    #[test]
+    fn the_gpus_that_gpuc_runtime_reports_are_kept_for_nodes_only() {
+        for (kind, is_kept) in [(Kind::Node, true), (Kind::Pod, false)] {
+            let report = r#"{"driver":"570.86.15","gpus":[]}"#;
+            let mut object = json!({"metadata": {"annotations": {"gpuc.dev/gpus": report}}});
+            redact_object(kind, &mut object);
+            let value = &object["metadata"]["annotations"]["gpuc.dev/gpus"];
+            assert_eq!(*value == report, is_kept, "{kind:?}: {value}");
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::OnceLock;
 
 use gpuc_model::cloud::MachineName;
 use gpuc_model::{Cluster, Pool, Registry};
+use gpuc_schema::node_state::{GPUS_ANNOTATION, NodeGpu, NodeGpus};
 use gpuc_syntax::source::Span;
 
 use super::advertiser::{Advertiser, advertiser_of};
@@ -49,6 +50,8 @@ pub struct NodeFacts<'s> {
     pub expected: Option<ExpectedGpus>,
     /// The pods that advertise the GPUs of the node.
     pub advertisers: Vec<(&'s Pod, Advertiser)>,
+    /// The GPUs as gpuc-runtime reports them.
+    pub reported: Option<NodeGpus>,
 }
 
 /// The GPUs that a node must have.
@@ -252,7 +255,26 @@ impl<'s> NodeFacts<'s> {
             pool_name,
             expected: expected_gpus(node, pool, registry),
             advertisers: advertisers.collect(),
+            reported: (node.metadata.annotations.get(GPUS_ANNOTATION))
+                .and_then(|text| serde_json::from_str(text).ok()),
         }
+    }
+
+    /// What gpuc-runtime reports about GPUs, as evidence: the path in the Node and the value of each GPU that matters.
+    pub fn reported_gpus(
+        &self,
+        matters: impl Fn(&NodeGpu) -> bool,
+        value: impl Fn(&NodeGpu) -> String,
+    ) -> Vec<(String, String)> {
+        let gpus = self.reported.iter().flat_map(|it| &it.gpus);
+        let gpus = gpus.filter(|gpu| matters(gpu)).map(|gpu| {
+            let path = format!(
+                "metadata.annotations[\"{GPUS_ANNOTATION}\"].gpus[{}]",
+                gpu.index
+            );
+            (path, value(gpu))
+        });
+        gpus.collect()
     }
 
     /// The name.

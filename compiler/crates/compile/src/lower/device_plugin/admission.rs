@@ -38,8 +38,12 @@ const RULES: &[(&str, &str)] = &[
         "gpuc-runtime may only remove labels of nvidia.com/ and gpuc.dev/gpu-model.",
     ),
     (
-        "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})",
-        "gpuc-runtime may not change annotations",
+        "object.metadata.?annotations.orValue({}).all(key, key == 'gpuc.dev/gpus' || \
+         key in oldObject.metadata.?annotations.orValue({}) && \
+         oldObject.metadata.annotations[key] == object.metadata.annotations[key]) && \
+         oldObject.metadata.?annotations.orValue({}).all(key, key == 'gpuc.dev/gpus' || \
+         key in object.metadata.?annotations.orValue({}))",
+        "gpuc-runtime may only change the annotation gpuc.dev/gpus",
     ),
     (
         "object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([]) && \
@@ -214,6 +218,11 @@ mod tests {
             changing("/metadata/labels/gpuc.dev~1gpu-model.L4", json!("4")),
             None
         );
+        let report = json!("{}");
+        assert_eq!(
+            changing("/metadata/annotations/gpuc.dev~1gpus", report),
+            None
+        );
         assert_eq!(changing("/spec/taints", taint), None);
         assert_eq!(changing("/status/conditions", conditions), None);
         let bare = json!({"metadata": {"name": "node-1"}, "spec": {}, "status": {}});
@@ -222,6 +231,18 @@ mod tests {
             None,
             "missing fields are not an error"
         );
+    }
+
+    #[test]
+    fn other_annotations_are_rejected() {
+        let message = Some("gpuc-runtime may only change the annotation gpuc.dev/gpus");
+        for (key, value) in [("a", json!("c")), ("a", Value::Null), ("new", json!("c"))] {
+            assert_eq!(
+                changing(&format!("/metadata/annotations/{key}"), value),
+                message
+            );
+        }
+        assert_eq!(changing("/metadata/annotations", Value::Null), message);
     }
 
     #[test]
@@ -270,10 +291,6 @@ mod tests {
         rejected(
             changing("/metadata/labels", Value::Null),
             "only remove labels",
-        );
-        rejected(
-            changing("/metadata/annotations/a", json!("c")),
-            "annotations",
         );
         rejected(changing("/spec/unschedulable", json!(true)), "cordon");
         rejected(

@@ -1,6 +1,7 @@
 //! A node offers fewer GPUs than its machine has.
 
 use gpuc_model::Sharing;
+use gpuc_schema::node_state::GPUS_ANNOTATION;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::advertiser_refs;
@@ -76,6 +77,13 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 &format!("metadata.labels[\"{COUNT_LABEL}\"]"),
                 count,
             );
+        }
+        if let Some(reported) = &node.reported {
+            let indexes: Vec<String> = (reported.gpus.iter())
+                .map(|gpu| gpu.index.to_string())
+                .collect();
+            let path = format!("metadata.annotations[\"{GPUS_ANNOTATION}\"].gpus[*].index");
+            finding = finding.field(node.object(), &path, indexes.join(", "));
         }
         findings.push(
             finding

@@ -105,6 +105,16 @@ log",
                     &condition.message,
                 );
             }
+            let problems = node.reported_gpus(
+                |gpu| gpu.problem.is_some(),
+                |gpu| {
+                    let problem = gpu.problem.as_deref().unwrap_or_default();
+                    format!("{}: {problem}", gpu.uuid)
+                },
+            );
+            for (path, value) in problems {
+                finding = finding.field(node.object(), &path, value);
+            }
             if let Some((pod, _)) = node.advertisers.first() {
                 finding = finding.command(format!(
                     "kubectl logs --namespace {} {}",
@@ -120,6 +130,24 @@ log",
 mod tests {
     use super::super::super::testing::codes;
     use super::CHECK;
+
+    #[test]
+    fn the_gpu_that_gpuc_runtime_reports_is_evidence() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let report = r#"{driver: "1", cuda: "12.8", gpus: [{index: 0, uuid: GPU-a}, {index: 3, uuid: GPU-d, problem: Xid 79}]}"#;
+        let report: serde_json::Value = serde_saphyr::from_str(report).unwrap();
+        let annotation = serde_json::to_string(&report).unwrap().replace('"', "\\\"");
+        let labels = "labels: {nvidia.com/gpu.present: \"true\"}";
+        let annotated = format!("{labels}, annotations: {{gpuc.dev/gpus: \"{annotation}\"}}");
+        let (found, text) = codes(&objects.replace(labels, &annotated));
+        assert_eq!(found, [CHECK.code.id], "{text}");
+        let line = "Node gpu-1#metadata.annotations[\"gpuc.dev/gpus\"].gpus[3] = GPU-d: Xid 79";
+        assert!(text.contains(line), "{text}");
+        assert!(!text.contains("GPU-a"), "{text}");
+        let broken = format!("{labels}, annotations: {{gpuc.dev/gpus: \"{{\"}}");
+        let (found, text) = codes(&objects.replace(labels, &broken));
+        assert_eq!(found, [CHECK.code.id], "{text}");
+    }
 
     fn check(allocatable: &str, since: &str) -> (Vec<&'static str>, String) {
         codes(&format!(

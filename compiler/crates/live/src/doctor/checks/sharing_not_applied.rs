@@ -99,6 +99,17 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             let path = "status.conditions[GPUsHealthy].message";
             finding = finding.field(node.object(), path, &condition.message);
         }
+        let partitions = node.reported_gpus(
+            |gpu| gpu.mig == Some(true) || !gpu.profiles.is_empty(),
+            |gpu| match gpu.profiles.as_slice() {
+                [] if gpu.needs_reset => "no MIG devices, needs a reset".to_owned(),
+                [] => "no MIG devices".to_owned(),
+                profiles => profiles.join(", "),
+            },
+        );
+        for (path, value) in partitions {
+            finding = finding.field(node.object(), &path, value);
+        }
         let is_operator = matches!(
             pool.plugin.value,
             DevicePlugin::Nvidia | DevicePlugin::Operator
