@@ -1,0 +1,521 @@
+//! Node pools.
+
+use std::collections::BTreeSet;
+
+use gpuc_live::state::Kind;
+
+use crate::cloud_files::CloudPool;
+use crate::configs::node_config;
+use crate::context::{Context, label_source};
+use crate::described::{Described, Keys, keys};
+use crate::gpus::{Hardware, hardware};
+use crate::groups::{Group, GroupKey, groups, runtime_pool};
+use crate::json::source;
+use crate::os::os;
+use crate::report::Report;
+use crate::selector::selector;
+use crate::sharing::{SharedPool, Sharing, sharing};
+use crate::stack::{PoolStack, pool_stack, split};
+use crate::taints::taints;
+use crate::tree::{Entries, Evidence, Item};
+
+/// A pool of the new file.
+#[derive(Debug)]
+pub(crate) struct Pool<'s> {
+    /// The name in the file.
+    pub(crate) name: String,
+    /// The nodes.
+    pub(crate) group: Group<'s>,
+    /// Whether the nodes have GPUs.
+    has_gpus: bool,
+    /// How containers share the GPUs.
+    pub(crate) sharing: Option<Sharing>,
+    /// The resources that the nodes advertise, with the amount on a node.
+    pub(crate) resources: Vec<(String, u64)>,
+    /// The labels that select the nodes, in pods and in flavors of Kueue.
+    pub(crate) selector: Vec<(String, String)>,
+    /// The maximum number of nodes.
+    pub(crate) max_nodes: Option<u64>,
+    item: Entries,
+}
+
+/// The pools of the cluster and the cluster's stack.
+#[derive(Debug)]
+pub(crate) struct Pools<'s> {
+    /// The pools.
+    pub(crate) pools: Vec<Pool<'s>>,
+    /// The key `stack`.
+    pub(crate) stack: Option<Item>,
+}
+
+/// Finds the pools.
+pub(crate) fn pools<'s>(cx: &Context<'s>, report: &mut Report) -> Pools<'s> {
+    let (mut groups, control_plane) = groups(cx);
+    if let Some(node) = control_plane.first() {
+        let reason = format!(
+            "{} of the control plane without GPUs are in no pool",
+            nodes_text(control_plane.len())
+        );
+        report.leave_out(
+            Some("nodePools"),
+            format!("Node {}", node.metadata.name),
+            reason,
+        );
+    }
+    for described in &cx.files.pools {
+        let is_known = groups.iter().any(|group| describes(described, group));
+        if !is_known && described.cloud == cx.cloud_key() {
+            let key = GroupKey::Label {
+                key: described.label(),
+                value: described.name.to_owned(),
+                machine: None,
+            };
+            groups.push(Group {
+                key,
+                nodes: Vec::new(),
+            });
+        }
+    }
+    groups.sort_by(|a, b| (a.key.clone(), a.nodes.len()).cmp(&(b.key.clone(), b.nodes.len())));
+    let mut names = BTreeSet::new();
+    let mut pools = Vec::new();
+    let mut stacks = Vec::new();
+    for group in groups {
+        let index = pools.len();
+        let (pool, stack) = pool(cx, group, &mut names, report);
+        pools.push(pool);
+        stacks.extend(stack.map(|stack| (index, stack)));
+    }
+    let (stack, mut own) = split(cx, &stacks);
+    for (index, pool) in pools.iter_mut().enumerate() {
+        if let Some(item) = own.remove(&index) {
+            pool.item.push("stack", item);
+        }
+    }
+    // Pools without GPUs come first, as system pools do in most files.
+    pools.sort_by_key(|pool: &Pool<'_>| pool.has_gpus);
+    Pools { pools, stack }
+}
+
+pub(crate) fn nodes_text(count: usize) -> String {
+    match count {
+        1 => "1 node".to_owned(),
+        count => format!("{count} nodes"),
+    }
+}
+
+fn describes(described: &CloudPool<'_>, group: &Group<'_>) -> bool {
+    let (label, name) = (described.label(), described.name);
+    match &group.key {
+        GroupKey::Label { key, value, .. } if *key == label => value == name,
+        _ => {
+            let mut nodes = group.nodes.iter();
+            !group.nodes.is_empty() && nodes.all(|node| node.metadata.label(label) == Some(name))
+        }
+    }
+}
+
+fn pool<'s>(
+    cx: &Context<'s>,
+    group: Group<'s>,
+    names: &mut BTreeSet<String>,
+    report: &mut Report,
+) -> (Pool<'s>, Option<PoolStack>) {
+    let described = cx
+        .files
+        .pools
+        .iter()
+        .find(|pool| describes(pool, &group))
+        .copied();
+    let config = node_config(cx, &group);
+    let first = hardware(
+        cx,
+        ("", &group, described.as_ref()),
+        config.as_ref(),
+        &mut Report::default(),
+    );
+    let (name, evidence) = name(cx, &group, described.as_ref(), &first, names);
+    let hardware = hardware(
+        cx,
+        (&name, &group, described.as_ref()),
+        config.as_ref(),
+        report,
+    );
+    let shared = SharedPool {
+        name: &name,
+        group: &group,
+        described: described.as_ref(),
+        config: config.as_ref(),
+        hardware: &hardware,
+    };
+    let sharing = if hardware.has_gpus {
+        sharing(cx, &shared, report)
+    } else {
+        None
+    };
+    let stack = hardware.has_gpus.then(|| {
+        pool_stack(
+            cx,
+            (&name, &group, described.as_ref()),
+            config.as_ref(),
+            report,
+        )
+    });
+    let mut keys = match &described {
+        Some(pool) => keys(&mut Described {
+            pool,
+            name: &name,
+            group: &group,
+            report,
+        }),
+        None => Keys::default(),
+    };
+    let mut item = Entries::default();
+    let mut named = Item::text(&name).with(evidence);
+    named.notes.extend(hardware.notes.iter().cloned());
+    item.push("name", named);
+    push_hardware(cx, &name, &hardware, &mut item, report);
+    let nodes = keys.nodes.take().unwrap_or_else(|| node_count(cx, &group));
+    let max_nodes = max_nodes(&nodes);
+    item.push("nodes", nodes);
+    item.push_list("zones", std::mem::take(&mut keys.zones));
+    item.push_list("subnets", std::mem::take(&mut keys.subnets));
+    push_capacity(cx, &group, described.is_some(), &mut keys, &mut item);
+    item.push_some("network", keys.network.into_some());
+    item.push_some("os", os(cx, &name, &group, described.as_ref(), report));
+    item.push_some("diskGiB", keys.disk);
+    item.push_some("localDisks", keys.local_disks);
+    item.push_some("maxPods", keys.max_pods);
+    let is_shared = sharing
+        .as_ref()
+        .map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
+    item.push_some("sharing", is_shared);
+    if !keys.labels.is_empty() {
+        item.push("labels", Item::map(keys.labels));
+    }
+    let automatic = automatic_taints(cx);
+    let found = taints(&name, &group, automatic, report);
+    if described.is_some() {
+        item.push_list("taints", keys.taints);
+        item.push_some("dedicatedTo", keys.dedicated_to);
+    } else {
+        item.push_list("taints", found.items);
+        item.push_some("dedicatedTo", found.dedicated_to);
+    }
+    if !keys.tags.is_empty() {
+        item.push("tags", Item::map(keys.tags));
+    }
+    item.push_some("upgrade", keys.upgrade);
+    item.push_some("autoRepair", keys.auto_repair);
+    let selected = selector(cx, &group, &name);
+    if described.is_none() {
+        item.push("existing", Item::single("selector", selected.item));
+    }
+    let resources = group.advertised().into_iter();
+    let resources = resources
+        .map(|(name, amount)| (name.to_owned(), amount))
+        .collect();
+    let pool = Pool {
+        name,
+        has_gpus: hardware.has_gpus,
+        sharing: sharing.map(|(sharing, _)| sharing),
+        resources,
+        selector: selected.labels,
+        max_nodes,
+        group,
+        item,
+    };
+    (pool, stack)
+}
+
+/// The taints that gpuc expects the cloud to set by itself, by key and value.
+fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)] {
+    match cx.cloud_key() {
+        "gcp" => &[
+            ("nvidia.com/gpu", "present"),
+            ("kubernetes.io/arch", "arm64"),
+        ],
+        "azure" => &[("kubernetes.azure.com/scalesetpriority", "spot")],
+        _ => &[],
+    }
+}
+
+/// The name of a pool: that of the cloud, if gpuc accepts it.
+fn name(
+    cx: &Context<'_>,
+    group: &Group<'_>,
+    described: Option<&CloudPool<'_>>,
+    hardware: &Hardware,
+    names: &mut BTreeSet<String>,
+) -> (String, Evidence) {
+    let runtime = group
+        .nodes
+        .iter()
+        .find_map(|node| Some((*node, runtime_pool(cx, node)?)));
+    let (wanted, at, reason) = match (&group.key, runtime) {
+        (
+            GroupKey::Label {
+                key: "gpuc.dev/pool",
+                ..
+            },
+            _,
+        )
+        | (_, None) => match &group.key {
+            GroupKey::Label {
+                key,
+                value,
+                machine,
+            } => {
+                let at = match (group.nodes.first(), described) {
+                    (Some(node), _) => label_source(node, key, value),
+                    (None, Some(pool)) => source(pool.object(), "name", pool.name),
+                    (None, None) => format!("{key} = {value}"),
+                };
+                match machine {
+                    Some(machine) => (
+                        format!("{value}-{machine}"),
+                        at,
+                        Some("the nodes of this pool have different GPUs"),
+                    ),
+                    None => (value.clone(), at, None),
+                }
+            }
+            GroupKey::Runtime(pool) => (pool.clone(), "Pods of gpuc-runtime".to_owned(), None),
+            GroupKey::Alike(_) => {
+                let at = source("Nodes", "metadata.name", list_nodes(group));
+                (
+                    name_by_hardware(hardware),
+                    at,
+                    Some("no label names the pool; its nodes are alike"),
+                )
+            }
+        },
+        (_, Some((node, pool))) => {
+            let at = format!(
+                "Pod of gpuc-runtime on Node {}#metadata.labels[gpuc.dev/pool] = {pool}",
+                node.metadata.name
+            );
+            (pool.to_owned(), at, None)
+        }
+    };
+    let rule = &cx.cloud.facts().pool_name;
+    let is_valid = |name: &str| name.len() <= rule.max && (rule.is_valid)(name);
+    let mut name = wanted.clone();
+    if !is_valid(&name) {
+        name = valid_name(&wanted, rule.max, &is_valid);
+    }
+    let base = name.clone();
+    let mut number = 2;
+    while !names.insert(name.clone()) {
+        let suffix = format!("{number}");
+        let short: String = base
+            .chars()
+            .take(rule.max.saturating_sub(suffix.len()))
+            .collect();
+        name = format!("{short}{suffix}");
+        number += 1;
+    }
+    let evidence = match reason {
+        Some(reason) => Evidence::guess(at, reason),
+        None if name == wanted => Evidence::sure(at),
+        None => Evidence::guess(at, format!("gpuc does not accept the name `{wanted}`")),
+    };
+    (name, evidence)
+}
+
+/// The names of the first nodes.
+fn list_nodes(group: &Group<'_>) -> String {
+    let names = group
+        .nodes
+        .iter()
+        .take(4)
+        .map(|node| node.metadata.name.as_str());
+    let names: Vec<_> = names.collect();
+    let rest = if group.nodes.len() > names.len() {
+        ", …"
+    } else {
+        ""
+    };
+    format!("{}{rest}", names.join(", "))
+}
+
+fn name_by_hardware(hardware: &Hardware) -> String {
+    match (&hardware.model, hardware.has_gpus) {
+        (Some((model, _)), _) => model.key.split('-').next().unwrap_or("gpu").to_owned(),
+        (None, true) => "gpu".to_owned(),
+        (None, false) => "cpu".to_owned(),
+    }
+}
+
+/// A name that the cloud accepts, made of the letters and digits of another.
+fn valid_name(wanted: &str, max: usize, is_valid: &dyn Fn(&str) -> bool) -> String {
+    let lower = wanted.to_ascii_lowercase();
+    let dashed: String = lower
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
+    let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
+    let candidates = [
+        dashed.clone(),
+        format!("p{dashed}"),
+        bare.clone(),
+        format!("p{bare}"),
+    ];
+    let short = candidates.iter().map(|name| {
+        let short: String = name.chars().take(max).collect();
+        short.trim_matches('-').to_owned()
+    });
+    short
+        .into_iter()
+        .find(|name| is_valid(name))
+        .unwrap_or_else(|| "pool".to_owned())
+}
+
+fn push_hardware(
+    cx: &Context<'_>,
+    name: &str,
+    hardware: &Hardware,
+    item: &mut Entries,
+    report: &mut Report,
+) {
+    if let Some((machine, evidence)) = &hardware.machine {
+        item.push("machine", Item::text(machine).with(evidence.clone()));
+    }
+    let is_attached = hardware.machine.is_some() && !hardware.is_in_catalog;
+    let can_attach = |model| {
+        let machine = hardware.machine.as_ref().map_or("", |(machine, _)| machine);
+        cx.cloud
+            .attach(machine, model, 1)
+            .is_some_and(|it| it.is_ok())
+    };
+    let needs_gpus = hardware.has_gpus && !hardware.is_in_catalog;
+    match (&hardware.model, &hardware.count) {
+        (Some((model, evidence)), Some((count, count_evidence)))
+            if needs_gpus && (!is_attached || can_attach(model)) =>
+        {
+            let model = Item::text(model.key).with(evidence.clone());
+            let count = Item::number(*count).with(count_evidence.clone());
+            let mut gpu = Item::map([("model", model), ("perNode", count)]);
+            if hardware.machine.is_none() && cx.cloud.facts().creates_machines {
+                gpu = gpu.note("The machine type is not known; gpuc selects one with these GPUs.");
+            }
+            item.push("gpu", gpu);
+        }
+        _ if needs_gpus && !is_attached => {
+            let key = format!("nodePools[{name}].gpu");
+            report.leave_out(
+                Some(&key),
+                format!("the nodes of pool {name}"),
+                "no label has the model or the number of the GPUs",
+            );
+            let note =
+                "TODO: add `gpu: {model: …, perNode: …}`; no label of the nodes has the GPU model.";
+            add_note(item, note);
+        }
+        _ if hardware.machine.is_none() && cx.cloud.facts().creates_machines => {
+            let key = format!("nodePools[{name}].machine");
+            let reason = "no node has the label node.kubernetes.io/instance-type";
+            report.leave_out(Some(&key), format!("the nodes of pool {name}"), reason);
+            add_note(item, &format!("TODO: add `machine: …`; {reason}."));
+        }
+        _ => {}
+    }
+}
+
+/// Adds a comment above the name of the pool.
+fn add_note(item: &mut Entries, note: &str) {
+    if let Some((_, name)) = item.0.first_mut() {
+        name.notes.push(note.to_owned());
+    }
+}
+
+/// The number of nodes of a pool that the cloud does not describe.
+fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
+    let count = group.nodes.len() as u64;
+    let at = source("Nodes", "metadata.name", list_nodes(group));
+    let is_scaled = matches!(
+        &group.key,
+        GroupKey::Label {
+            key: "karpenter.sh/nodepool",
+            ..
+        }
+    ) || crate::autoscaler::runs(cx);
+    let item = if is_scaled {
+        let reason = "the nodes that exist; an autoscaler may change their number";
+        Item::number(count).guess(at, reason)
+    } else if cx.is_complete(Kind::Node) {
+        Item::number(count).sure(at)
+    } else {
+        Item::number(count).guess(at, "the list of nodes is incomplete")
+    };
+    Item::single("count", item)
+}
+
+fn max_nodes(nodes: &Item) -> Option<u64> {
+    let crate::tree::Value::Map(entries) = &nodes.value else {
+        return None;
+    };
+    let found = entries
+        .iter()
+        .find(|(key, _)| key == "max" || key == "count");
+    match &found?.1.value {
+        crate::tree::Value::Plain(text) => text.parse().ok(),
+        _ => None,
+    }
+}
+
+/// The key `capacity`. In an existing pool it has an effect only if the cloud taints the nodes for it.
+fn push_capacity(
+    cx: &Context<'_>,
+    group: &Group<'_>,
+    is_described: bool,
+    keys: &mut Keys,
+    item: &mut Entries,
+) {
+    if is_described {
+        item.push_some("capacity", keys.capacity.take());
+        return;
+    }
+    const PRIORITY: &str = "kubernetes.azure.com/scalesetpriority";
+    let spot = group.label(PRIORITY).filter(|(value, _)| *value == "spot");
+    if let Some((value, node)) = spot.filter(|_| cx.cloud_key() == "azure") {
+        let at = label_source(node, PRIORITY, value);
+        item.push(
+            "capacity",
+            Item::single("spot", Item::map::<String>([])).sure(at),
+        );
+    }
+}
+
+impl Pool<'_> {
+    /// The amount of a resource on each node.
+    pub(crate) fn amount(&self, resource: &str) -> Option<u64> {
+        let mut resources = self.resources.iter();
+        resources
+            .find(|(name, _)| name == resource)
+            .map(|(_, amount)| *amount)
+    }
+
+    /// Marks the pool as one whose quotas exceed its GPUs.
+    pub(crate) fn set_overcommit(&mut self, item: Item) {
+        let before = [
+            "labels",
+            "taints",
+            "dedicatedTo",
+            "tags",
+            "upgrade",
+            "autoRepair",
+            "existing",
+            "stack",
+        ];
+        let mut entries = self.item.0.iter();
+        let place = entries.position(|(key, _)| before.contains(&key.as_str()));
+        let place = place.unwrap_or(self.item.0.len());
+        self.item.0.insert(place, ("overcommit".to_owned(), item));
+    }
+
+    /// The item of `nodePools`.
+    pub(crate) fn into_item(self) -> Item {
+        self.item.into_item()
+    }
+}
