@@ -1,9 +1,12 @@
 //! The machine type and the GPUs of a pool.
 
+use gpuc_live::doctor::{Advertiser, advertiser_of};
+use gpuc_live::objects::Node;
 use gpuc_model::cloud::MachineName;
 use gpuc_schema::gpu::{self, GpuModel};
 use gpuc_schema::node_config::NodeConfig;
 
+use crate::claims::{gpus_of_slices, model_of_class};
 use crate::cloud_files::CloudPool;
 use crate::context::{Context, label_source};
 use crate::groups::{GPU, Group, INSTANCE_TYPE};
@@ -41,7 +44,7 @@ pub(crate) fn hardware(
 ) -> Hardware {
     let (name, group, described) = pool;
     let mut hardware = Hardware {
-        machine: machine(cx, name, group, described, report),
+        machine: machine(name, group, described, report),
         ..Hardware::default()
     };
     let is_host = !cx.cloud.facts().creates_machines;
@@ -57,8 +60,17 @@ pub(crate) fn hardware(
         hardware.machine = None;
     }
     if !hardware.is_in_catalog {
-        hardware.model = model(cx, group, described, config);
+        hardware.model = model(group, described, config);
         hardware.count = count(group, described, config);
+        if let Some((model, count, evidence)) = gpus_of_slices(cx, group) {
+            hardware.model.get_or_insert((model, evidence.clone()));
+            hardware.count.get_or_insert((count, evidence));
+        }
+        if hardware.model.is_none() {
+            hardware.model = group
+                .label("gpuc.dev/pool")
+                .and_then(|(pool, _)| model_of_class(cx, pool));
+        }
     }
     let advertised = group.advertised();
     let is_advertised = advertised
@@ -68,6 +80,7 @@ pub(crate) fn hardware(
         || is_advertised
         || config.is_some()
         || hardware.model.is_some()
+        || group.nodes.iter().any(|node| has_dra_driver(cx, node))
         || group
             .label("nvidia.com/gpu.present")
             .is_some_and(|(value, _)| value == "true");
@@ -96,8 +109,13 @@ pub(crate) fn hardware(
     hardware
 }
 
+/// Whether NVIDIA's DRA driver runs on a node.
+fn has_dra_driver(cx: &Context<'_>, node: &Node) -> bool {
+    let mut pods = cx.pods_on(node);
+    pods.any(|pod| advertiser_of(&pod.metadata, &pod.spec) == Some(Advertiser::Dra))
+}
+
 fn machine(
-    cx: &Context<'_>,
     name: &str,
     group: &Group<'_>,
     described: Option<&CloudPool<'_>>,
@@ -139,12 +157,10 @@ fn machine(
     }
     let list: Vec<_> = values[1..].iter().map(|(value, _)| *value).collect();
     let reason = format!("most nodes have it; others have {}", list.join(", "));
-    let _ = cx;
     Some(((*machine).to_owned(), Evidence::guess(source, reason)))
 }
 
 fn model(
-    cx: &Context<'_>,
     group: &Group<'_>,
     described: Option<&CloudPool<'_>>,
     config: Option<&(NodeConfig, String)>,
@@ -193,7 +209,6 @@ fn model(
             }
         }
     }
-    let _ = cx;
     None
 }
 

@@ -10,6 +10,7 @@
 
 mod autoscaler;
 mod charts;
+mod claims;
 mod cloud_files;
 mod cloud_section;
 mod configs;
@@ -20,6 +21,7 @@ mod emit;
 mod gpus;
 mod groups;
 mod json;
+mod operator_labels;
 mod os;
 mod pool;
 mod queues;
@@ -33,6 +35,7 @@ mod taints;
 mod teams;
 mod tree;
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use gpuc_live::state::{ClusterState, Completeness, Kind};
@@ -133,7 +136,7 @@ pub fn import(input: Input<'_>, registry: &'static Registry) -> Result<Import, I
     }
     let cx = Context::new(input.state, files, input.context, registry);
     let mut report = Report::default();
-    let root = root(&cx, &mut report);
+    let root = root(&cx, registry, &mut report);
     report.add_values("", &root);
     report_unread(&cx, &mut report);
     report.leave_out(
@@ -173,7 +176,7 @@ fn heading(cx: &Context<'_>, report: &Report) -> Vec<String> {
     lines
 }
 
-fn root(cx: &Context<'_>, report: &mut Report) -> Item {
+fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> Item {
     let names = cloud_section::names(cx);
     let mut root = Entries::default();
     root.push("apiVersion", Item::text("gpuc.dev/v1alpha1"));
@@ -192,6 +195,11 @@ fn root(cx: &Context<'_>, report: &mut Report) -> Item {
         .filter(|_| !teams.is_empty())
         .map(|queues| queues.settings(cx, &pools.pools, report));
     overcommit(&mut pools.pools, &teams);
+    let nodes = pools
+        .pools
+        .iter()
+        .map(|pool| (pool.name.clone(), pool.group.nodes.clone()));
+    let nodes: BTreeMap<_, _> = nodes.collect();
     let items = pools.pools.into_iter().map(pool::Pool::into_item);
     root.push("nodePools", Item::list(items));
     root.push_list("teams", teams);
@@ -211,7 +219,9 @@ fn root(cx: &Context<'_>, report: &mut Report) -> Item {
     root.push_some("admission", settings::admission(cx));
     root.push_some("monitoring", settings::monitoring(cx, report));
     root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
-    root.into_item()
+    let mut root = root.into_item();
+    operator_labels::add(&mut root, registry, &nodes);
+    root
 }
 
 /// Sets `overcommit` on pools that have fewer GPUs than the teams' guarantees.

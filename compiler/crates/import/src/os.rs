@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::groups::Group;
 use crate::json::{source, text, word};
 use crate::report::Report;
+use crate::stack::driver_tag;
 use crate::tree::{Evidence, Item};
 
 /// The value of the key `os`, unless it is the default of the cloud.
@@ -17,8 +18,9 @@ pub(crate) fn os(
     described: Option<&CloudPool<'_>>,
     report: &mut Report,
 ) -> Option<Item> {
-    let (family, evidence) =
-        of_cloud(described, name, report).or_else(|| of_nodes(cx, name, group, report))?;
+    let (family, evidence) = of_cloud(described, name, report)
+        .or_else(|| of_driver(cx, group))
+        .or_else(|| of_nodes(cx, name, group, report))?;
     if cx.cloud.os(family).is_none() {
         let key = format!("nodePools[{name}].os.family");
         report.leave_out(
@@ -73,6 +75,29 @@ fn of_cloud(
         }
     };
     Some((family, Evidence::sure(at)))
+}
+
+/// The family in the tag of the driver container that runs on the nodes.
+fn of_driver(cx: &Context<'_>, group: &Group<'_>) -> Option<(OsFamily, Evidence)> {
+    let mut pods = group.nodes.iter().flat_map(|node| cx.pods_on(node));
+    let (tag, pod) = pods.find_map(|pod| Some((driver_tag(pod)?.1, pod)))?;
+    let family = match tag {
+        "ubuntu24.04" => OsFamily::Ubuntu2404,
+        "ubuntu22.04" => OsFamily::Ubuntu2204,
+        "ubuntu20.04" => OsFamily::Ubuntu2004,
+        _ => return None,
+    };
+    // Clouds that select the release by themselves have one family.
+    let family = if cx.cloud.os(OsFamily::Ubuntu).is_some() {
+        OsFamily::Ubuntu
+    } else {
+        family
+    };
+    let object = format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name);
+    Some((
+        family,
+        Evidence::sure(source(object, "spec.containers[].image", tag)),
+    ))
 }
 
 /// The family by the name of the operating system that the kubelets report.

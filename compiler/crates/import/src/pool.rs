@@ -207,6 +207,7 @@ fn pool<'s>(
     }
     item.push_some("upgrade", keys.upgrade);
     item.push_some("autoRepair", keys.auto_repair);
+    report_other_resources(&name, &group, report);
     let selected = selector(cx, &group, &name);
     if described.is_none() {
         item.push("existing", Item::single("selector", selected.item));
@@ -371,6 +372,9 @@ fn valid_name(wanted: &str, max: usize, is_valid: &dyn Fn(&str) -> bool) -> Stri
         .unwrap_or_else(|| "pool".to_owned())
 }
 
+/// A value that stands for one that is not known. `gpuc check` refuses it at its place.
+const PLACEHOLDER: &str = "replace-me";
+
 fn push_hardware(
     cx: &Context<'_>,
     name: &str,
@@ -378,55 +382,63 @@ fn push_hardware(
     item: &mut Entries,
     report: &mut Report,
 ) {
+    let needs_machine = cx.cloud.facts().creates_machines;
+    let needs_gpus = hardware.has_gpus && !hardware.is_in_catalog;
     if let Some((machine, evidence)) = &hardware.machine {
         item.push("machine", Item::text(machine).with(evidence.clone()));
+        let can_attach = hardware.model.as_ref().is_some_and(|(model, _)| {
+            cx.cloud
+                .attach(machine, model, 1)
+                .is_some_and(|it| it.is_ok())
+        });
+        if !needs_gpus || !can_attach {
+            return;
+        }
     }
-    let is_attached = hardware.machine.is_some() && !hardware.is_in_catalog;
-    let can_attach = |model| {
-        let machine = hardware.machine.as_ref().map_or("", |(machine, _)| machine);
-        cx.cloud
-            .attach(machine, model, 1)
-            .is_some_and(|it| it.is_ok())
-    };
-    let needs_gpus = hardware.has_gpus && !hardware.is_in_catalog;
-    match (&hardware.model, &hardware.count) {
-        (Some((model, evidence)), Some((count, count_evidence)))
-            if needs_gpus && (!is_attached || can_attach(model)) =>
-        {
-            let model = Item::text(model.key).with(evidence.clone());
-            let count = Item::number(*count).with(count_evidence.clone());
-            let mut gpu = Item::map([("model", model), ("perNode", count)]);
-            if hardware.machine.is_none() && cx.cloud.facts().creates_machines {
-                gpu = gpu.note("The machine type is not known; gpuc selects one with these GPUs.");
-            }
-            item.push("gpu", gpu);
-        }
-        _ if needs_gpus && !is_attached => {
-            let key = format!("nodePools[{name}].gpu");
-            report.leave_out(
-                Some(&key),
-                format!("the nodes of pool {name}"),
-                "no label has the model or the number of the GPUs",
-            );
-            let note =
-                "TODO: add `gpu: {model: …, perNode: …}`; no label of the nodes has the GPU model.";
-            add_note(item, note);
-        }
-        _ if hardware.machine.is_none() && cx.cloud.facts().creates_machines => {
+    if !needs_gpus {
+        if needs_machine && hardware.machine.is_none() {
             let key = format!("nodePools[{name}].machine");
             let reason = "no node has the label node.kubernetes.io/instance-type";
             report.leave_out(Some(&key), format!("the nodes of pool {name}"), reason);
-            add_note(item, &format!("TODO: add `machine: …`; {reason}."));
+            let placeholder = Item::text(PLACEHOLDER);
+            item.push(
+                "machine",
+                placeholder.guess(
+                    format!("the nodes of pool {name}"),
+                    format!("{reason}; replace it"),
+                ),
+            );
         }
-        _ => {}
+        return;
     }
-}
-
-/// Adds a comment above the name of the pool.
-fn add_note(item: &mut Entries, note: &str) {
-    if let Some((_, name)) = item.0.first_mut() {
-        name.notes.push(note.to_owned());
+    let unknown = |what: &str, report: &mut Report| {
+        let key = format!("nodePools[{name}].gpu");
+        let reason = format!("no label, ResourceSlice or configuration has {what}");
+        report.leave_out(Some(&key), format!("the nodes of pool {name}"), &reason);
+        (
+            format!("the nodes of pool {name}"),
+            format!("{reason}; replace it"),
+        )
+    };
+    let model = match &hardware.model {
+        Some((model, evidence)) => Item::text(model.key).with(evidence.clone()),
+        None => {
+            let (at, reason) = unknown("the GPU model", report);
+            Item::text(PLACEHOLDER).guess(at, reason)
+        }
+    };
+    let count = match &hardware.count {
+        Some((count, evidence)) => Item::number(*count).with(evidence.clone()),
+        None => {
+            let (at, reason) = unknown("the number of GPUs", report);
+            Item::number(1).guess(at, reason)
+        }
+    };
+    let mut gpu = Item::map([("model", model), ("perNode", count)]);
+    if hardware.machine.is_none() && needs_machine {
+        gpu = gpu.note("The machine type is not known; gpuc selects one with these GPUs.");
     }
+    item.push("gpu", gpu);
 }
 
 /// The number of nodes of a pool that the cloud does not describe.
@@ -487,6 +499,38 @@ fn push_capacity(
     }
 }
 
+/// Leaves out the devices that are not GPUs of NVIDIA: gpuc configures their plugins only in pools that it creates.
+fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
+    let Some(node) = group.nodes.first() else {
+        return;
+    };
+    for (resource, amount) in &node.status.capacity {
+        let is_zero = amount.units() == Some(0);
+        if !resource.contains('/') || resource.starts_with("nvidia.com/") || is_zero {
+            continue;
+        }
+        let (key, reason) = match resource.split('/').next().unwrap_or_default() {
+            "vpc.amazonaws.com" if resource.ends_with("/efa") => (
+                "network.efa",
+                "an existing pool has no network settings: the EFA device plugin stays with its owner",
+            ),
+            "rdma" => (
+                "network.rdma",
+                "the labels do not say whether the network is InfiniBand or RoCE",
+            ),
+            _ => ("", "gpuc does not configure this resource"),
+        };
+        let dot = if key.is_empty() { "" } else { "." };
+        let key = format!("nodePools[{name}]{dot}{key}");
+        let object = format!("Node {}", node.metadata.name);
+        report.leave_out(
+            Some(&key),
+            source(object, format!("status.capacity[{resource}]"), amount),
+            reason,
+        );
+    }
+}
+
 impl Pool<'_> {
     /// The amount of a resource on each node.
     pub(crate) fn amount(&self, resource: &str) -> Option<u64> {
@@ -494,6 +538,12 @@ impl Pool<'_> {
         resources
             .find(|(name, _)| name == resource)
             .map(|(_, amount)| *amount)
+    }
+
+    /// The amount of a resource on all nodes.
+    pub(crate) fn capacity(&self, resource: &str) -> u64 {
+        let amount = self.amount(resource).unwrap_or(0);
+        amount.saturating_mul(self.max_nodes.unwrap_or(0))
     }
 
     /// Marks the pool as one whose quotas exceed its GPUs.

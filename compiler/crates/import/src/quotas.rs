@@ -171,23 +171,19 @@ fn add_devices(
     };
     match devices {
         Devices::Resource(resource) => {
-            let mut offering = pools.iter().filter(|pool| pool.amount(resource).is_some());
-            let Some(pool) = offering.next() else {
-                report.leave_out(Some("teams"), at, format!("no node advertises {resource}"));
-                return;
-            };
-            let others: Vec<&str> = offering.map(|pool| pool.name.as_str()).collect();
-            let mut item = gpu_item(pool, resource, count, at);
-            if !others.is_empty() {
-                let reason = format!(
-                    "the quota counts {resource} of {} as well",
-                    others.join(", ")
-                );
-                item = item.guess(at, reason);
+            let mut offering: Vec<&Pool<'_>> = pools
+                .iter()
+                .filter(|pool| pool.amount(resource).is_some())
+                .collect();
+            // The largest pool first.
+            offering.sort_by_key(|pool| (std::cmp::Reverse(pool.capacity(resource)), &pool.name));
+            match offering.as_slice() {
+                [] => report.leave_out(Some("teams"), at, format!("no node advertises {resource}")),
+                [pool] => quota.gpus.push(gpu_item(pool, resource, count, at)),
+                several => quota.gpus.extend(split(several, resource, count, at)),
             }
-            quota.gpus.push(item);
         }
-        Devices::Class { pool, profile } => {
+        Devices::Class { pool, profile } if pools.iter().any(|it| it.name == *pool) => {
             let mut entries = vec![("pool", Item::text(pool))];
             entries.extend(
                 profile
@@ -197,7 +193,36 @@ fn add_devices(
             entries.push(("limit", Item::number(count)));
             quota.gpus.push(Item::map(entries).sure(at));
         }
+        Devices::Class { pool, .. } => {
+            report.leave_out(
+                Some("teams"),
+                at,
+                format!("no nodes belong to the pool {pool} of this DeviceClass"),
+            );
+        }
     }
+}
+
+/// One entry for each pool with a resource. A ResourceQuota counts the resource in all of them; their sum is its
+/// amount.
+fn split(pools: &[&Pool<'_>], resource: &str, count: u64, at: &str) -> Vec<Item> {
+    let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
+    let reason = format!(
+        "the quota counts {resource} of {} together; only the sum is known",
+        names.join(", ")
+    );
+    let mut rest = count;
+    let last = pools.len() - 1;
+    let items = pools.iter().enumerate().map(|(index, pool)| {
+        let own = if index == last {
+            rest
+        } else {
+            rest.min(pool.capacity(resource))
+        };
+        rest -= own;
+        gpu_item(pool, resource, own, at).guess(at, &reason)
+    });
+    items.collect()
 }
 
 /// An entry of `gpus`. A ResourceQuota guarantees nothing, so that the amount is a limit.

@@ -361,7 +361,15 @@ fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Option<Ite
         .is_some_and(|(_, it)| it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc"));
     if servers.is_empty() && is_of_gpuc {
         let reason = "gpuc's monitors have no label `release`, so gpuc installed Prometheus; its retention and volume are not known";
-        let item = Item::map::<String>([]).guess("PodMonitors", reason);
+        // Dashboards need Grafana.
+        let grafana = dashboards(cx).map(|_| {
+            let secret = Item::text("replace-me").guess(
+                "ConfigMaps",
+                "the Secret of Grafana is not known; replace it",
+            );
+            ("grafana", Item::single("adminSecret", secret))
+        });
+        let item = Item::map(grafana).guess("PodMonitors", reason);
         return Some(Item::single("install", item));
     }
     let reason = "Prometheus selects its monitors by another label, or all of them";

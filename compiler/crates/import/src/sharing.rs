@@ -7,6 +7,7 @@ use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::node_config::{NodeConfig, NodeSharing, SharePlacement};
 use serde_json::Value;
 
+use crate::claims::sharing_of_class;
 use crate::cloud_files::CloudPool;
 use crate::configs::{mig_layout, plugin_config};
 use crate::context::{Context, label_source};
@@ -81,7 +82,12 @@ pub(crate) fn sharing(
     {
         return Some(found);
     }
+    let of_class = || {
+        let (name, _) = pool.group.label("gpuc.dev/pool")?;
+        sharing_of_class(cx, name)
+    };
     of_mig_manager(cx, pool, report)
+        .or_else(of_class)
         .or_else(|| of_gke_labels(pool))
         .or_else(|| of_labels(pool))
         .or_else(|| of_amounts(pool, report))

@@ -232,6 +232,12 @@ impl PoolStack {
         if let Some(pod) = driver_pod {
             set(self, DriverOwner::Operator, Evidence::sure(pod_source(pod)));
             self.add_driver_version(cx);
+            if let Some((version, _)) = driver_tag(pod)
+                && !self.settings.contains_key("driverVersion")
+            {
+                let item = Item::text(version).sure(pod_source(pod));
+                self.settings.insert("driverVersion", item);
+            }
             return;
         }
         let installer = pods
@@ -354,6 +360,21 @@ impl PoolStack {
             other => format!("{other:?}"),
         })
     }
+}
+
+/// The version of the driver and the operating system in the tag of NVIDIA's driver container:
+/// `580.95.05-ubuntu24.04`, or with the kernel in between.
+///
+/// Source: NVIDIA/gpu-operator@v26.7.0 `internal/image` and `controllers/object_controls.go` (`getDriverSpec`).
+pub(crate) fn driver_tag(pod: &Pod) -> Option<(&str, &str)> {
+    let mut images = pod.spec.containers.iter().map(|it| it.image.as_str());
+    let image = images.find(|image| image.contains("/driver:"))?;
+    let (_, tag) = image.split_once("/driver:")?;
+    let (version, rest) = tag.split_once('-')?;
+    let is_version =
+        version.starts_with(|c: char| c.is_ascii_digit()) && version.matches('.').count() == 2;
+    let os = rest.rsplit('-').next().unwrap_or(rest);
+    is_version.then_some((version, os))
 }
 
 /// The owner of a driver that no pod installs.
