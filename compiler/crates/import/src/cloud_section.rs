@@ -1,11 +1,7 @@
-//! The keys `metadata`, `kubernetes` and `cloud`.
+//! The key `cloud`.
 
 use std::collections::BTreeMap;
 
-use gpuc_live::objects::Node;
-use gpuc_live::state::Kind;
-use gpuc_model::SUPPORTED;
-use gpuc_schema::node_config::NodeConfig;
 use serde_json::Value;
 
 use crate::autoscaler;
@@ -15,101 +11,13 @@ use crate::report::Report;
 use crate::tree::{Entries, Evidence, Item};
 
 /// A text with its evidence.
-type Fact = (String, Evidence);
+pub(crate) type Fact = (String, Evidence);
 
 /// A name that stands for a value that is not known. `gpuc check` warns about it.
 const PLACEHOLDER: &str = "replace-me";
 
-/// The names of the cluster: in the file, and in the cloud.
-pub(crate) struct Names {
-    /// The value of `metadata`.
-    pub(crate) metadata: Item,
-    /// The name in the cloud, if it differs.
-    pub(crate) remote: Option<Item>,
-}
-
-/// Finds the name of the cluster.
-pub(crate) fn names(cx: &Context<'_>) -> Names {
-    let remote = remote_name(cx);
-    let Some((name, evidence)) = remote.or_else(|| name_in_configs(cx)) else {
-        let item = Item::text("imported").guess("all objects", "no object names the cluster");
-        return Names {
-            metadata: Item::single("name", item),
-            remote: None,
-        };
-    };
-    let valid = valid_cluster_name(&name);
-    if valid == name {
-        return Names {
-            metadata: Item::single("name", Item::text(name).with(evidence)),
-            remote: None,
-        };
-    }
-    let reason = format!("gpuc does not accept the name `{name}` here");
-    let item = Item::text(valid).guess(&evidence.source, reason);
-    Names {
-        metadata: Item::single("name", item),
-        remote: Some(Item::text(name).with(evidence)),
-    }
-}
-
-/// A name that the schema accepts: letters, digits and dashes, at most 40 characters.
-fn valid_cluster_name(name: &str) -> String {
-    let lower = name.to_ascii_lowercase();
-    let dashed: String = lower
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let begins = dashed.trim_start_matches(|c: char| !c.is_ascii_lowercase());
-    let short: String = begins.chars().take(40).collect();
-    match short.trim_end_matches('-') {
-        "" => "imported".to_owned(),
-        name => name.to_owned(),
-    }
-}
-
-fn remote_name(cx: &Context<'_>) -> Option<Fact> {
-    if let Some(cluster) = cx.files.cluster()
-        && let Some(name) = text(cluster, "/name")
-    {
-        return Some((
-            name.to_owned(),
-            Evidence::sure(source("cluster", "name", name)),
-        ));
-    }
-    for pool in &cx.files.pools {
-        if let Some(name) = text(pool.value, "/clusterName") {
-            return Some((
-                name.to_owned(),
-                Evidence::sure(source(pool.object(), "clusterName", name)),
-            ));
-        }
-    }
-    if let Some((name, source)) = context_part(cx, Part::Name) {
-        return Some((name, Evidence::sure(source)));
-    }
-    let (value, at) = node_label(cx, &["alpha.eksctl.io/cluster-name"])?;
-    Some((value, Evidence::sure(at)))
-}
-
-/// The name in the configuration of gpuc-runtime.
-fn name_in_configs(cx: &Context<'_>) -> Option<Fact> {
-    let config_maps = cx.state.objects(Kind::ConfigMap).iter();
-    let mut names = config_maps.filter_map(|object| {
-        let data = object.body.pointer("/data/node.json")?.as_str()?;
-        let config: NodeConfig = serde_json::from_str(data).ok()?;
-        let at = source(
-            crate::configs::name_of("ConfigMap", object),
-            "data[node.json].cluster",
-            &config.cluster,
-        );
-        (!config.cluster.is_empty()).then(|| (config.cluster, Evidence::sure(at)))
-    });
-    names.next()
-}
-
 /// The value of the first of these labels that a node has.
-fn node_label(cx: &Context<'_>, keys: &[&str]) -> Option<(String, String)> {
+pub(crate) fn node_label(cx: &Context<'_>, keys: &[&str]) -> Option<(String, String)> {
     let mut nodes = cx.state.nodes.items.iter();
     nodes.find_map(|node| {
         let mut found = keys
@@ -123,7 +31,7 @@ fn node_label(cx: &Context<'_>, keys: &[&str]) -> Option<(String, String)> {
 
 /// A part of the name of a context.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Part {
+pub(crate) enum Part {
     Account,
     Location,
     Name,
@@ -134,7 +42,7 @@ enum Part {
 ///
 /// Source: aws-cli `awscli/customizations/eks/update_kubeconfig.py`; Google Cloud SDK `container/kubeconfig.py` (from
 /// memory). Users can rename contexts, but not to such names by accident.
-fn context_part(cx: &Context<'_>, part: Part) -> Option<(String, String)> {
+pub(crate) fn context_part(cx: &Context<'_>, part: Part) -> Option<(String, String)> {
     let context = cx.kubeconfig_context?;
     let found = match cx.cloud_key() {
         "aws" => {
@@ -162,83 +70,6 @@ fn context_part(cx: &Context<'_>, part: Part) -> Option<(String, String)> {
         _ => return None,
     };
     (!found.is_empty()).then(|| (found.to_owned(), format!("kubeconfig context {context}")))
-}
-
-/// The key `kubernetes`.
-pub(crate) fn kubernetes(cx: &Context<'_>, report: &mut Report) -> Item {
-    let found = server_version(cx).or_else(|| kubelet_version(cx));
-    let Some((version, evidence)) = found else {
-        let newest = SUPPORTED.end().to_string();
-        let item = Item::text(newest).guess("Nodes", "no node has a version of Kubernetes");
-        return Item::single("version", item);
-    };
-    let is_supported = version
-        .strip_prefix("1.")
-        .and_then(|minor| minor.parse().ok())
-        .is_some_and(|minor| SUPPORTED.contains(&gpuc_model::KubernetesVersion(minor)));
-    let mut item = Item::text(&version).with(evidence.clone());
-    if !is_supported {
-        let reason = format!(
-            "gpuc supports Kubernetes {} to {}",
-            SUPPORTED.start(),
-            SUPPORTED.end()
-        );
-        item = item.note(format!("TODO: {reason}."));
-        report.leave_out(Some("kubernetes.version"), evidence.source, reason);
-    }
-    Item::single("version", item)
-}
-
-fn server_version(cx: &Context<'_>) -> Option<Fact> {
-    let described = cx.files.cluster().and_then(|cluster| {
-        let pointers = [
-            "/version",
-            "/currentMasterVersion",
-            "/currentKubernetesVersion",
-            "/kubernetesVersion",
-        ];
-        let mut found = pointers
-            .iter()
-            .filter_map(|it| Some((*it, text(cluster, it)?)));
-        found.next()
-    });
-    if let Some((pointer, version)) = described {
-        let at = source("cluster", pointer.trim_start_matches('/'), version);
-        return Some((minor_version(version)?, Evidence::sure(at)));
-    }
-    let version = cx.state.server_version.as_deref()?;
-    let evidence = Evidence::sure(source("API server", "version.gitVersion", version));
-    Some((minor_version(version)?, evidence))
-}
-
-/// The version of the newest kubelet. It is at most that of the API server.
-fn kubelet_version(cx: &Context<'_>) -> Option<Fact> {
-    let nodes = cx.state.nodes.items.iter();
-    let versions = nodes.filter_map(|node| {
-        let version = node.status.node_info.kubelet_version.as_str();
-        let minor = minor_version(version)?;
-        let number: u32 = minor.strip_prefix("1.")?.parse().ok()?;
-        Some((number, minor, version, node))
-    });
-    let (_, minor, version, node): (u32, String, &str, &Node) = versions.max_by_key(|it| it.0)?;
-    let at = source(
-        format!("Node {}", node.metadata.name),
-        "status.nodeInfo.kubeletVersion",
-        version,
-    );
-    Some((
-        minor,
-        Evidence::guess(at, "the newest kubelet; the API server may be newer"),
-    ))
-}
-
-/// `1.36` of `v1.36.2-eks-1234`.
-fn minor_version(version: &str) -> Option<String> {
-    let version = version.strip_prefix('v').unwrap_or(version);
-    let mut parts = version.split('.');
-    let (major, minor) = (parts.next()?, parts.next()?);
-    let minor: String = minor.chars().take_while(char::is_ascii_digit).collect();
-    (major == "1" && !minor.is_empty()).then(|| format!("1.{minor}"))
 }
 
 /// The key `cloud`.
@@ -527,37 +358,4 @@ fn on_prem(cx: &Context<'_>) -> Item {
     });
     entries.push_some("distribution", distribution);
     entries.into_item()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn versions_of_clouds_are_read() {
-        for (version, minor) in [
-            ("v1.36.2", Some("1.36")),
-            ("1.34", Some("1.34")),
-            ("1.33.5-gke.1080000", Some("1.33")),
-            ("v1.34.1+k3s1", Some("1.34")),
-            ("1.30+", Some("1.30")),
-            ("2.0", None),
-            ("", None),
-        ] {
-            assert_eq!(minor_version(version).as_deref(), minor, "{version}");
-        }
-    }
-
-    #[test]
-    fn names_become_valid() {
-        for (name, valid) in [
-            ("ML_Prod", "ml-prod"),
-            ("9-lives", "lives"),
-            ("", "imported"),
-            ("a.b.", "a-b"),
-        ] {
-            assert_eq!(valid_cluster_name(name), valid);
-        }
-        assert_eq!(valid_cluster_name(&"a".repeat(90)).len(), 40);
-    }
 }

@@ -21,9 +21,11 @@ mod emit;
 mod gpus;
 mod groups;
 mod json;
+mod names;
 mod operator_labels;
 mod os;
 mod pool;
+mod pool_name;
 mod queues;
 mod quotas;
 mod report;
@@ -34,6 +36,7 @@ mod stack;
 mod taints;
 mod teams;
 mod tree;
+mod version;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -177,12 +180,12 @@ fn heading(cx: &Context<'_>, report: &Report) -> Vec<String> {
 }
 
 fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> Item {
-    let names = cloud_section::names(cx);
+    let names = names::names(cx);
     let mut root = Entries::default();
     root.push("apiVersion", Item::text("gpuc.dev/v1alpha1"));
     root.push("kind", Item::text("GpuCluster"));
     root.push("metadata", names.metadata);
-    root.push("kubernetes", cloud_section::kubernetes(cx, report));
+    root.push("kubernetes", version::kubernetes(cx, report));
     root.push("cloud", cloud_section::cloud(cx, names.remote, report));
     let mut pools = pool::pools(cx, report);
     autoscaler::report_karpenter(cx, report);
@@ -216,7 +219,7 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
             "no namespace of a team has a LocalQueue",
         );
     }
-    root.push_some("admission", settings::admission(cx));
+    root.push_some("admission", settings::admission(cx, report));
     root.push_some("monitoring", settings::monitoring(cx, report));
     root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
     let mut root = root.into_item();

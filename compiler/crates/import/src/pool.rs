@@ -3,21 +3,23 @@
 use std::collections::BTreeSet;
 
 use gpuc_live::state::Kind;
+use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
 use crate::cloud_files::CloudPool;
 use crate::configs::node_config;
 use crate::context::{Context, label_source};
 use crate::described::{Described, Keys, keys};
 use crate::gpus::{Hardware, hardware};
-use crate::groups::{Group, GroupKey, groups, runtime_pool};
+use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
 use crate::os::os;
+use crate::pool_name::{list_nodes, name};
 use crate::report::Report;
 use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
 use crate::stack::{PoolStack, pool_stack, split};
 use crate::taints::taints;
-use crate::tree::{Entries, Evidence, Item};
+use crate::tree::{Entries, Item};
 
 /// A pool of the new file.
 #[derive(Debug)]
@@ -173,6 +175,27 @@ fn pool<'s>(
     let mut item = Entries::default();
     let mut named = Item::text(&name).with(evidence);
     named.notes.extend(hardware.notes.iter().cloned());
+    // A pool without this key has exclusive GPUs: the comment says that they are not.
+    let key = format!("nodePools[{name}].sharing");
+    let unknown = report
+        .left_out
+        .iter()
+        .filter(|it| it.key.as_ref() == Some(&key) && sharing.is_none());
+    named
+        .notes
+        .extend(unknown.map(|it| format!("TODO: add `sharing`: {} ({}).", it.reason, it.source)));
+    if config
+        .as_ref()
+        .is_some_and(|(config, _)| is_cut_by_cloud(config))
+        && described.is_none()
+    {
+        let reason = "the cloud partitions the GPUs of this pool; in an existing pool, gpuc-runtime applies the same layout itself";
+        report.leave_out(
+            Some(&key),
+            format!("ConfigMap gpuc-runtime-{name}#sharing.mig.apply = false"),
+            reason,
+        );
+    }
     item.push("name", named);
     push_hardware(cx, &name, &hardware, &mut item, report);
     let nodes = keys.nodes.take().unwrap_or_else(|| node_count(cx, &group));
@@ -229,6 +252,11 @@ fn pool<'s>(
     (pool, stack)
 }
 
+/// Whether the cloud partitions the GPUs when it creates a node.
+fn is_cut_by_cloud(config: &NodeConfig) -> bool {
+    matches!(config.sharing, NodeSharing::Mig { apply: false, .. })
+}
+
 /// The taints that gpuc expects the cloud to set by itself, by key and value.
 fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)] {
     match cx.cloud_key() {
@@ -239,137 +267,6 @@ fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)]
         "azure" => &[("kubernetes.azure.com/scalesetpriority", "spot")],
         _ => &[],
     }
-}
-
-/// The name of a pool: that of the cloud, if gpuc accepts it.
-fn name(
-    cx: &Context<'_>,
-    group: &Group<'_>,
-    described: Option<&CloudPool<'_>>,
-    hardware: &Hardware,
-    names: &mut BTreeSet<String>,
-) -> (String, Evidence) {
-    let runtime = group
-        .nodes
-        .iter()
-        .find_map(|node| Some((*node, runtime_pool(cx, node)?)));
-    let (wanted, at, reason) = match (&group.key, runtime) {
-        (
-            GroupKey::Label {
-                key: "gpuc.dev/pool",
-                ..
-            },
-            _,
-        )
-        | (_, None) => match &group.key {
-            GroupKey::Label {
-                key,
-                value,
-                machine,
-            } => {
-                let at = match (group.nodes.first(), described) {
-                    (Some(node), _) => label_source(node, key, value),
-                    (None, Some(pool)) => source(pool.object(), "name", pool.name),
-                    (None, None) => format!("{key} = {value}"),
-                };
-                match machine {
-                    Some(machine) => (
-                        format!("{value}-{machine}"),
-                        at,
-                        Some("the nodes of this pool have different GPUs"),
-                    ),
-                    None => (value.clone(), at, None),
-                }
-            }
-            GroupKey::Runtime(pool) => (pool.clone(), "Pods of gpuc-runtime".to_owned(), None),
-            GroupKey::Alike(_) => {
-                let at = source("Nodes", "metadata.name", list_nodes(group));
-                (
-                    name_by_hardware(hardware),
-                    at,
-                    Some("no label names the pool; its nodes are alike"),
-                )
-            }
-        },
-        (_, Some((node, pool))) => {
-            let at = format!(
-                "Pod of gpuc-runtime on Node {}#metadata.labels[gpuc.dev/pool] = {pool}",
-                node.metadata.name
-            );
-            (pool.to_owned(), at, None)
-        }
-    };
-    let rule = &cx.cloud.facts().pool_name;
-    let is_valid = |name: &str| name.len() <= rule.max && (rule.is_valid)(name);
-    let mut name = wanted.clone();
-    if !is_valid(&name) {
-        name = valid_name(&wanted, rule.max, &is_valid);
-    }
-    let base = name.clone();
-    let mut number = 2;
-    while !names.insert(name.clone()) {
-        let suffix = format!("{number}");
-        let short: String = base
-            .chars()
-            .take(rule.max.saturating_sub(suffix.len()))
-            .collect();
-        name = format!("{short}{suffix}");
-        number += 1;
-    }
-    let evidence = match reason {
-        Some(reason) => Evidence::guess(at, reason),
-        None if name == wanted => Evidence::sure(at),
-        None => Evidence::guess(at, format!("gpuc does not accept the name `{wanted}`")),
-    };
-    (name, evidence)
-}
-
-/// The names of the first nodes.
-fn list_nodes(group: &Group<'_>) -> String {
-    let names = group
-        .nodes
-        .iter()
-        .take(4)
-        .map(|node| node.metadata.name.as_str());
-    let names: Vec<_> = names.collect();
-    let rest = if group.nodes.len() > names.len() {
-        ", …"
-    } else {
-        ""
-    };
-    format!("{}{rest}", names.join(", "))
-}
-
-fn name_by_hardware(hardware: &Hardware) -> String {
-    match (&hardware.model, hardware.has_gpus) {
-        (Some((model, _)), _) => model.key.split('-').next().unwrap_or("gpu").to_owned(),
-        (None, true) => "gpu".to_owned(),
-        (None, false) => "cpu".to_owned(),
-    }
-}
-
-/// A name that the cloud accepts, made of the letters and digits of another.
-fn valid_name(wanted: &str, max: usize, is_valid: &dyn Fn(&str) -> bool) -> String {
-    let lower = wanted.to_ascii_lowercase();
-    let dashed: String = lower
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
-    let bare: String = lower.chars().filter(char::is_ascii_alphanumeric).collect();
-    let candidates = [
-        dashed.clone(),
-        format!("p{dashed}"),
-        bare.clone(),
-        format!("p{bare}"),
-    ];
-    let short = candidates.iter().map(|name| {
-        let short: String = name.chars().take(max).collect();
-        short.trim_matches('-').to_owned()
-    });
-    short
-        .into_iter()
-        .find(|name| is_valid(name))
-        .unwrap_or_else(|| "pool".to_owned())
 }
 
 /// A value that stands for one that is not known. `gpuc check` refuses it at its place.

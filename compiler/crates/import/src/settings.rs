@@ -226,7 +226,19 @@ pub(crate) fn priorities(cx: &Context<'_>, report: &mut Report) -> Vec<Item> {
 }
 
 /// The key `admission`, from the bindings of gpuc's policies.
-pub(crate) fn admission(cx: &Context<'_>) -> Option<Item> {
+pub(crate) fn admission(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
+    let all = cx.state.objects(Kind::ValidatingAdmissionPolicyBinding);
+    if let Some(limit) = all
+        .iter()
+        .find(|it| it.metadata.name == "gpuc-gpus-per-container")
+    {
+        let reason = "the maximum is in the policy of this binding, which gpuc does not read; with a LimitRange it is imported";
+        report.leave_out(
+            Some("teams[].limits.gpusPerContainer"),
+            name_of("ValidatingAdmissionPolicyBinding", limit),
+            reason,
+        );
+    }
     let bindings = cx
         .state
         .objects(Kind::ValidatingAdmissionPolicyBinding)

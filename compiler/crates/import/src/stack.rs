@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuc_live::doctor::{Advertiser, advertiser_of};
-use gpuc_live::objects::Pod;
+use gpuc_live::objects::{Object, Pod};
 use gpuc_live::state::Kind;
 use gpuc_schema::config::{DevicePlugin, DriverOwner};
 use gpuc_schema::node_config::{Extra, LabelOutput, NodeConfig};
@@ -231,13 +231,7 @@ impl PoolStack {
         let policy = cluster_policy(cx).filter(|it| it.get("/spec/driver/enabled") == true);
         if let Some(pod) = driver_pod {
             set(self, DriverOwner::Operator, Evidence::sure(pod_source(pod)));
-            self.add_driver_version(cx);
-            if let Some((version, _)) = driver_tag(pod)
-                && !self.settings.contains_key("driverVersion")
-            {
-                let item = Item::text(version).sure(pod_source(pod));
-                self.settings.insert("driverVersion", item);
-            }
+            self.add_driver_version(cx, group, Some(pod));
             return;
         }
         let installer = pods
@@ -311,7 +305,7 @@ impl PoolStack {
                     DriverOwner::Operator,
                     Evidence::guess(at, "the pods are not known"),
                 );
-                self.add_driver_version(cx);
+                self.add_driver_version(cx, group, None);
             }
         } else if let Some(plugin) = self.plugin {
             // An existing cluster does not say who installed the driver: the default is an assumption.
@@ -336,18 +330,46 @@ impl PoolStack {
         }
     }
 
-    /// The version of the driver that the GPU Operator installs.
-    fn add_driver_version(&mut self, cx: &Context<'_>) {
-        let drivers = cx.state.objects(Kind::NvidiaDriver).iter();
-        let policies = cluster_policy(cx).into_iter();
-        let versions = policies
-            .map(|it| ("ClusterPolicy", it, "/spec/driver/version"))
-            .chain(drivers.map(|it| ("NVIDIADriver", it, "/spec/version")));
-        let mut versions = versions.filter(|(_, object, pointer)| !object.text(pointer).is_empty());
-        if let Some((kind, object, pointer)) = versions.next() {
-            let version = object.text(pointer);
-            let field = pointer.trim_start_matches('/').replace('/', ".");
-            let at = source(name_of(kind, object), field, version);
+    /// The version of the driver that the GPU Operator installs: in the NVIDIADriver that selects the nodes, in the image
+    /// of the driver's pod, or in the `ClusterPolicy`.
+    fn add_driver_version(&mut self, cx: &Context<'_>, group: &Group<'_>, pod: Option<&Pod>) {
+        let selects = |driver: &&Object| {
+            let selector = driver.get("/spec/nodeSelector").as_object();
+            selector.is_some_and(|selector| {
+                let mut nodes = group.nodes.iter();
+                nodes.all(|node| {
+                    selector
+                        .iter()
+                        .all(|(key, value)| node.metadata.label(key) == value.as_str())
+                })
+            })
+        };
+        let mut drivers = cx.state.objects(Kind::NvidiaDriver).iter();
+        let of_driver = drivers.find(selects).map(|it| {
+            let version = it.text("/spec/version");
+            (
+                version,
+                source(name_of("NVIDIADriver", it), "spec.version", version),
+            )
+        });
+        let of_pod = || {
+            let pod = pod?;
+            Some((driver_tag(pod)?.0, pod_source(pod)))
+        };
+        let of_policy = || {
+            let policy = cluster_policy(cx)?;
+            let version = policy.text("/spec/driver/version");
+            Some((
+                version,
+                source(
+                    name_of("ClusterPolicy", policy),
+                    "spec.driver.version",
+                    version,
+                ),
+            ))
+        };
+        let found = of_driver.or_else(of_pod).or_else(of_policy);
+        if let Some((version, at)) = found.filter(|(version, _)| !version.is_empty()) {
             self.settings
                 .insert("driverVersion", Item::text(version).sure(at));
         }
