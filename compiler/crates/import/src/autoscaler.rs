@@ -30,8 +30,14 @@ fn cluster_autoscaler(cx: &Context<'_>) -> Option<String> {
 
 /// The key `hasAutoscaler` of an existing cluster of EKS.
 pub(crate) fn has_autoscaler(cx: &Context<'_>) -> Option<Item> {
-    let at = cluster_autoscaler(cx)?;
-    Some(Item::bool(true).sure(at))
+    if let Some(at) = cluster_autoscaler(cx) {
+        return Some(Item::bool(true).sure(at));
+    }
+    // The node groups that the cloud describes have ranges, which need an autoscaler.
+    let is_described = cx.files.pools.iter().any(|pool| pool.cloud == "aws");
+    let reason = "the Deployments are not known, and the node groups have ranges";
+    (is_described && !cx.is_complete(Kind::Deployment))
+        .then(|| Item::bool(true).guess("Deployments", reason))
 }
 
 /// Leaves out Karpenter's objects, which gpuc does not take over.

@@ -102,12 +102,16 @@ fn releases(cx: &Context<'_>) -> BTreeMap<(String, String), String> {
 fn chart(metadata: &Metadata) -> Option<(&str, &str)> {
     let label = metadata.label("helm.sh/chart")?;
     let is_version = |rest: &str| {
-        rest.trim_start_matches('v')
-            .starts_with(|c: char| c.is_ascii_digit())
+        let number = rest
+            .trim_start_matches('v')
+            .split(['-', '+'])
+            .next()
+            .unwrap_or_default();
+        number.contains('.') && number.chars().all(|c| c.is_ascii_digit() || c == '.')
     };
     let dashes = label.match_indices('-').map(|(at, _)| label.split_at(at));
     let mut parts = dashes.map(|(name, rest)| (name, &rest[1..]));
-    parts.find(|(_, rest)| is_version(rest) && rest.contains('.'))
+    parts.find(|(_, rest)| is_version(rest))
 }
 
 #[cfg(test)]

@@ -29,6 +29,8 @@ mod pool_name;
 mod queues;
 mod quotas;
 mod report;
+#[cfg(test)]
+mod scenarios;
 mod selector;
 mod settings;
 mod sharing;
@@ -180,7 +182,7 @@ fn heading(cx: &Context<'_>, report: &Report) -> Vec<String> {
 }
 
 fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> Item {
-    let names = names::names(cx);
+    let names = names::names(cx, report);
     let mut root = Entries::default();
     root.push("apiVersion", Item::text("gpuc.dev/v1alpha1"));
     root.push("kind", Item::text("GpuCluster"));

@@ -6,6 +6,7 @@ use gpuc_schema::node_config::NodeConfig;
 use crate::cloud_section::{Fact, Part, context_part, node_label};
 use crate::context::Context;
 use crate::json::{source, text};
+use crate::report::Report;
 use crate::tree::{Evidence, Item};
 
 /// The names of the cluster: in the file, and in the cloud.
@@ -17,7 +18,7 @@ pub(crate) struct Names {
 }
 
 /// Finds the name of the cluster.
-pub(crate) fn names(cx: &Context<'_>) -> Names {
+pub(crate) fn names(cx: &Context<'_>, report: &mut Report) -> Names {
     let remote = remote_name(cx);
     let Some((name, evidence)) = remote.or_else(|| name_in_configs(cx)) else {
         let item = Item::text("imported").guess("all objects", "no object names the cluster");
@@ -26,6 +27,11 @@ pub(crate) fn names(cx: &Context<'_>) -> Names {
             remote: None,
         };
     };
+    let rule = &cx.cloud.facts().cluster_name;
+    if !(rule.is_valid)(&name) || name.len() > rule.max {
+        let reason = format!("gpuc accepts names of {}", rule.description);
+        report.leave_out(Some("metadata.name"), &evidence.source, reason);
+    }
     let valid = valid_cluster_name(&name);
     if valid == name {
         return Names {

@@ -168,6 +168,7 @@ fn pool<'s>(
             pool,
             name: &name,
             group: &group,
+            is_scaled: crate::autoscaler::runs(cx) || !cx.is_complete(Kind::Deployment),
             report,
         }),
         None => Keys::default(),
@@ -360,7 +361,8 @@ fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
     Item::single("count", item)
 }
 
-fn max_nodes(nodes: &Item) -> Option<u64> {
+/// The largest number of nodes in a value of the key `nodes`.
+pub(crate) fn max_nodes(nodes: &Item) -> Option<u64> {
     let crate::tree::Value::Map(entries) = &nodes.value else {
         return None;
     };

@@ -66,7 +66,14 @@ pub(crate) fn namespace_quota(
                 &amount,
             );
             let thousandths = |it: &str| gpuc_schema::quantity::thousandths(it);
-            let known = hard.get(name.as_str());
+            // `cpu` is an old name of `requests.cpu`.
+            let name = match name.as_str() {
+                "cpu" => "requests.cpu",
+                "memory" => "requests.memory",
+                "count/pods" => "pods",
+                name => name,
+            };
+            let known = hard.get(name);
             // Of several quotas, the smallest amount applies.
             if known.is_none_or(|(known, _)| thousandths(&amount) < thousandths(known)) {
                 hard.insert(name, (amount, at));
@@ -77,8 +84,8 @@ pub(crate) fn namespace_quota(
     let mut granted = BTreeSet::new();
     for (name, (amount, at)) in &hard {
         let key = match *name {
-            "requests.cpu" | "cpu" => "cpu",
-            "requests.memory" | "memory" => "memory",
+            "requests.cpu" => "cpu",
+            "requests.memory" => "memory",
             "requests.storage" => "storage",
             "pods" | "count/pods" => "pods",
             other => {
@@ -97,9 +104,6 @@ pub(crate) fn namespace_quota(
                 continue;
             }
         };
-        if quota.amounts.iter().any(|(known, _)| *known == key) {
-            continue;
-        }
         quota.amounts.push((key, quantity(amount).sure(at.clone())));
     }
     let order = ["cpu", "memory", "pods", "storage"];

@@ -59,7 +59,8 @@ pub(crate) fn pool_stack(
         let item = Item::text("dra").sure(pod_source(pod));
         stack.settings.insert("allocation", item);
     }
-    let plugin = plugin(cx, name, group, &advertisers, report);
+    let plugin =
+        plugin(cx, name, group, &advertisers, report).or_else(|| plugin_of_cloud(described?));
     if let Some((plugin, evidence)) = plugin {
         stack.plugin = Some(plugin);
         let item = Item::text(word(&plugin)).with(evidence);
@@ -72,6 +73,12 @@ pub(crate) fn pool_stack(
             "the pods are not known, and with them the device plugin; the file then installs gpuc's own"
         };
         report.leave_out(Some(&key), format!("the nodes of pool {name}"), reason);
+    }
+    let installs_own = stack.plugin.is_none() && !stack.settings.contains_key("allocation");
+    if installs_own {
+        let reason = "no known device plugin runs, so that gpuc installs its own; replace it";
+        let item = Item::text(IMAGE_PLACEHOLDER).guess(format!("the nodes of pool {name}"), reason);
+        stack.settings.insert("runtimeImage", item);
     }
     if let Some(pod) = advertisers.get(&Advertiser::Runtime) {
         let containers = pod.spec.containers.iter();
@@ -162,6 +169,35 @@ fn plugin(
     let reason = "the pods are not known; this DaemonSet advertises GPUs in the cluster";
     Some((plugin, Evidence::guess(at, reason)))
 }
+
+/// The device plugin that a cloud brings: GKE's, which runs on every pool that does not opt out, or that of Bottlerocket.
+fn plugin_of_cloud(described: &CloudPool<'_>) -> Option<(DevicePlugin, Evidence)> {
+    let image = text(described.value, "/amiType").unwrap_or_default();
+    if image.starts_with("BOTTLEROCKET_") && image.contains("_NVIDIA") {
+        let at = source(described.object(), "amiType", image);
+        return Some((DevicePlugin::Cloud, Evidence::sure(at)));
+    }
+    let pointer = format!("/config/labels/{NO_GKE_PLUGIN}");
+    let has_accelerators = described.value.pointer("/config/accelerators/0").is_some();
+    let opts_out = text(described.value, &pointer) == Some("true");
+    if described.cloud != "gcp" || !has_accelerators || opts_out {
+        return None;
+    }
+    let at = source(
+        described.object(),
+        format!("config.labels[{NO_GKE_PLUGIN}]"),
+        "absent",
+    );
+    Some((DevicePlugin::Cloud, Evidence::sure(at)))
+}
+
+/// The image of gpuc-runtime in the starter files, which `gpuc check` warns about.
+const IMAGE_PLACEHOLDER: &str = "replace-me.example.com/gpuc-runtime:0.1.0";
+
+/// The label of nodes of GKE without its device plugin.
+///
+/// Source: GoogleCloudPlatform/container-engine-accelerators@992db812 cmd/nvidia_gpu/device-plugin.yaml.
+const NO_GKE_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
 
 /// The DaemonSet of the device plugin that the GPU Operator runs.
 ///

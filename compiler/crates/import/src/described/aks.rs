@@ -29,18 +29,24 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         .iter()
         .map(|zone| Item::text(*zone).sure(at.clone()))
         .collect();
-    if let Some(subnet) = text(value, "/vnetSubnetId") {
+    if let Some(subnet) = either(value, "/vnetSubnetId", "/vnetSubnetID") {
         keys.subnets
             .push(Item::text(subnet).sure(described.at("/vnetSubnetId", subnet)));
     }
-    if let Some(group) = text(value, "/proximityPlacementGroupId") {
+    if let Some(group) = either(
+        value,
+        "/proximityPlacementGroupId",
+        "/proximityPlacementGroupID",
+    ) {
         let at = described.at("/proximityPlacementGroupId", group);
         keys.network.push(
             "placement",
             Item::single("group", Item::text(group).sure(at)),
         );
     }
-    let disk = number(value, "/osDiskSizeGb").filter(|size| *size != 100 && *size > 0);
+    let disk = number(value, "/osDiskSizeGb")
+        .or_else(|| number(value, "/osDiskSizeGB"))
+        .filter(|size| *size != 100 && *size > 0);
     keys.disk = disk.map(|size| Item::number(size).sure(described.at("/osDiskSizeGb", size)));
     if let Some(count) = number(value, "/maxPods").filter(|count| *count != 250) {
         keys.max_pods = Some(Item::number(count).sure(described.at("/maxPods", count)));
@@ -72,6 +78,11 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     keys
 }
 
+/// The text at one of two pointers: versions of azure-cli write the letters of a name in different cases.
+fn either<'v>(value: &'v Value, first: &str, second: &str) -> Option<&'v str> {
+    text(value, first).or_else(|| text(value, second))
+}
+
 fn nodes(described: &Described<'_>) -> Option<Item> {
     if is_true(described.pool.value, "/enableAutoScaling") {
         let min = described.number("/minCount")?;
@@ -83,7 +94,11 @@ fn nodes(described: &Described<'_>) -> Option<Item> {
 
 fn capacity(described: &Described<'_>) -> Option<Item> {
     let value = described.pool.value;
-    if let Some(id) = text(value, "/capacityReservationGroupId") {
+    if let Some(id) = either(
+        value,
+        "/capacityReservationGroupId",
+        "/capacityReservationGroupID",
+    ) {
         let id = Item::text(id).sure(described.at("/capacityReservationGroupId", id));
         return Some(Item::single("reservation", Item::single("id", id)));
     }

@@ -3,6 +3,7 @@
 //! Source of the fields: botocore@0e6e2404 `eks/2017-11-01/service-2.json` (`Nodegroup`).
 
 use crate::json::{is_true, items, number, text, text_entries, texts};
+use crate::pool::max_nodes;
 use crate::tree::Item;
 
 use super::{Described, Keys, effect, node_count};
@@ -28,13 +29,7 @@ const OWN_TAGS: &[&str] = &[
 pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     let value = described.pool.value;
     let mut keys = Keys::default();
-    let (min, max) = (
-        described.number("/scalingConfig/minSize"),
-        described.number("/scalingConfig/maxSize"),
-    );
-    if let (Some(min), Some(max)) = (min, max) {
-        keys.nodes = Some(node_count(min, max));
-    }
+    keys.nodes = nodes(described);
     let subnets = texts(value, "/subnets");
     let at = described.at("/subnets", subnets.join(", "));
     keys.subnets = subnets
@@ -78,9 +73,15 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         }
     }
     let unavailable = number(value, "/updateConfig/maxUnavailable").filter(|count| *count != 1);
+    let most = keys.nodes.as_ref().and_then(max_nodes).unwrap_or(u64::MAX);
     if let Some(count) = unavailable {
         let at = described.at("/updateConfig/maxUnavailable", count);
-        keys.upgrade = Some(Item::single("maxUnavailable", Item::number(count).sure(at)));
+        if u64::try_from(count).is_ok_and(|count| count <= most) {
+            keys.upgrade = Some(Item::single("maxUnavailable", Item::number(count).sure(at)));
+        } else {
+            let reason = "the node group has fewer nodes";
+            described.leave_out("upgrade", "/updateConfig/maxUnavailable", reason);
+        }
     }
     if is_true(value, "/nodeRepairConfig/enabled") {
         keys.auto_repair =
@@ -95,4 +96,22 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     let template = "the launch template may set EFA, a placement group, a reservation, the disk and the image; gpuc does not read it";
     described.leave_out("", "/launchTemplate", template);
     keys
+}
+
+/// The number of nodes. Without an autoscaler, the desired size is the number, and the range has no effect.
+fn nodes(described: &mut Described<'_>) -> Option<Item> {
+    let min = described.number("/scalingConfig/minSize");
+    let max = described.number("/scalingConfig/maxSize");
+    let desired = described.number("/scalingConfig/desiredSize");
+    match (min, max, desired) {
+        (Some(min), Some(max), Some(desired)) if !described.is_scaled && min.value != max.value => {
+            let reason =
+                "no Cluster Autoscaler runs, so that the desired size is the number of nodes";
+            described.leave_out("nodes", "/scalingConfig/minSize", reason);
+            described.leave_out("nodes", "/scalingConfig/maxSize", reason);
+            Some(Item::single("count", desired))
+        }
+        (Some(min), Some(max), _) => Some(node_count(min, max)),
+        _ => None,
+    }
 }

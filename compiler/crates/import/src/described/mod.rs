@@ -20,6 +20,8 @@ pub(crate) struct Described<'a> {
     pub(crate) name: &'a str,
     /// Its nodes.
     pub(crate) group: &'a Group<'a>,
+    /// Whether an autoscaler may change the number of nodes.
+    pub(crate) is_scaled: bool,
     /// The report.
     pub(crate) report: &'a mut Report,
 }
