@@ -5,6 +5,7 @@ use gpuc_live::state::Kind;
 use crate::configs::name_of;
 use crate::context::Context;
 use crate::json::source;
+use crate::pool::Pool;
 use crate::report::Report;
 use crate::tree::Item;
 
@@ -28,16 +29,16 @@ fn cluster_autoscaler(cx: &Context<'_>) -> Option<String> {
     Some(name_of("ConfigMap", status))
 }
 
-/// The key `hasAutoscaler` of an existing cluster of EKS.
-pub(crate) fn has_autoscaler(cx: &Context<'_>) -> Option<Item> {
+/// The key `hasAutoscaler` of an existing cluster of EKS, if node groups that the cloud describes have ranges.
+pub(crate) fn of_described_pools(cx: &Context<'_>, pools: &[Pool<'_>]) -> Option<Item> {
+    if cx.cloud_key() != "aws" || !pools.iter().any(Pool::has_described_range) {
+        return None;
+    }
     if let Some(at) = cluster_autoscaler(cx) {
         return Some(Item::bool(true).sure(at));
     }
-    // The node groups that the cloud describes have ranges, which need an autoscaler.
-    let is_described = cx.files.pools.iter().any(|pool| pool.cloud == "aws");
-    let reason = "the Deployments are not known, and the node groups have ranges";
-    (is_described && !cx.is_complete(Kind::Deployment))
-        .then(|| Item::bool(true).guess("Deployments", reason))
+    let reason = "the Deployments are not known, and node groups have ranges";
+    Some(Item::bool(true).guess("Deployments", reason))
 }
 
 /// Leaves out Karpenter's objects, which gpuc does not take over.

@@ -165,10 +165,10 @@ impl<'f> CloudData<'f> {
                         .extend(CloudPool::new("aws", "/nodegroupName", value));
                 }
                 CloudPart::GkeNodePool(value) => {
-                    data.pools.extend(CloudPool::new("gcp", "/name", value))
+                    data.pools.extend(CloudPool::new("gcp", "/name", value));
                 }
                 CloudPart::AksNodePool(value) => {
-                    data.pools.extend(CloudPool::new("azure", "/name", value))
+                    data.pools.extend(CloudPool::new("azure", "/name", value));
                 }
             }
         }

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::autoscaler;
 use crate::context::{Context, label_source};
 use crate::json::{source, text, text_entries, texts};
 use crate::report::Report;
@@ -43,7 +42,7 @@ pub(crate) enum Part {
 /// Source: aws-cli `awscli/customizations/eks/update_kubeconfig.py`; Google Cloud SDK `container/kubeconfig.py` (from
 /// memory). Users can rename contexts, but not to such names by accident.
 pub(crate) fn context_part(cx: &Context<'_>, part: Part) -> Option<(String, String)> {
-    let context = cx.kubeconfig_context?;
+    let context = cx.kubeconfig?;
     let found = match cx.cloud_key() {
         "aws" => {
             let parts: Vec<&str> = context.splitn(6, ':').collect();
@@ -73,10 +72,15 @@ pub(crate) fn context_part(cx: &Context<'_>, part: Part) -> Option<(String, Stri
 }
 
 /// The key `cloud`.
-pub(crate) fn cloud(cx: &Context<'_>, remote: Option<Item>, report: &mut Report) -> Item {
+pub(crate) fn cloud(
+    cx: &Context<'_>,
+    remote: Option<Item>,
+    has_autoscaler: Option<Item>,
+    report: &mut Report,
+) -> Item {
     let key = cx.cloud_key();
     let section = match key {
-        "aws" => aws(cx, remote, report),
+        "aws" => aws(cx, remote, has_autoscaler, report),
         "gcp" => gcp(cx, remote),
         "azure" => azure(cx, remote),
         _ => on_prem(cx),
@@ -108,7 +112,12 @@ fn existing(remote: Option<Item>, more: Entries) -> Item {
     Item::single("existing", entries.into_item())
 }
 
-fn aws(cx: &Context<'_>, remote: Option<Item>, report: &mut Report) -> Item {
+fn aws(
+    cx: &Context<'_>,
+    remote: Option<Item>,
+    has_autoscaler: Option<Item>,
+    report: &mut Report,
+) -> Item {
     let cluster = cx.files.cluster().unwrap_or(&Value::Null);
     let arns = [text(cluster, "/arn")].into_iter().flatten();
     let groups = cx
@@ -152,7 +161,7 @@ fn aws(cx: &Context<'_>, remote: Option<Item>, report: &mut Report) -> Item {
             "gpuc does not manage the nodes of EKS Auto Mode",
         );
     }
-    more.push_some("hasAutoscaler", autoscaler::has_autoscaler(cx));
+    more.push_some("hasAutoscaler", has_autoscaler);
     let mut entries = Entries::default();
     let account = known_or_placeholder(account, "000000000000", "no object has the account");
     entries.push("account", account);
@@ -331,7 +340,7 @@ fn azure(cx: &Context<'_>, remote: Option<Item>) -> Item {
 }
 
 fn on_prem(cx: &Context<'_>) -> Item {
-    let context = cx.kubeconfig_context.map(|context| {
+    let context = cx.kubeconfig.map(|context| {
         (
             context.to_owned(),
             Evidence::sure(format!("kubeconfig context {context}")),

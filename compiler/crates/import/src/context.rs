@@ -18,7 +18,7 @@ pub(crate) struct Context<'s> {
     /// The files of the cloud.
     pub(crate) files: CloudData<'s>,
     /// The name of the context in the kubeconfig.
-    pub(crate) kubeconfig_context: Option<&'s str>,
+    pub(crate) kubeconfig: Option<&'s str>,
     /// The cloud of the cluster.
     pub(crate) cloud: &'static dyn Cloud,
     /// How the cloud is known.
@@ -45,7 +45,7 @@ impl<'s> Context<'s> {
     pub(crate) fn new(
         state: &'s ClusterState,
         files: CloudData<'s>,
-        kubeconfig_context: Option<&'s str>,
+        kubeconfig: Option<&'s str>,
         registry: &'static Registry,
     ) -> Self {
         let (key, cloud_evidence) = find_cloud(state, &files);
@@ -61,7 +61,7 @@ impl<'s> Context<'s> {
         Self {
             state,
             files,
-            kubeconfig_context,
+            kubeconfig,
             cloud: cloud.unwrap_or_else(|| unreachable!("the registry has every cloud")),
             cloud_evidence,
             pods_by_node,

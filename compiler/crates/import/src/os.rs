@@ -4,10 +4,11 @@ use gpuc_schema::config::OsFamily;
 
 use crate::cloud_files::CloudPool;
 use crate::context::Context;
+use crate::driver::driver_tag;
 use crate::groups::Group;
 use crate::json::{source, text, word};
 use crate::report::Report;
-use crate::stack::driver_tag;
+
 use crate::tree::{Evidence, Item};
 
 /// The value of the key `os`, unless it is the default of the cloud.

@@ -19,7 +19,7 @@ use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
 use crate::stack::{PoolStack, pool_stack, split};
 use crate::taints::taints;
-use crate::tree::{Entries, Item};
+use crate::tree::{Entries, Item, Value};
 
 /// A pool of the new file.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Pool<'s> {
     pub(crate) group: Group<'s>,
     /// Whether the nodes have GPUs.
     has_gpus: bool,
+    /// Whether the cloud describes it with a minimum and a maximum number of nodes.
+    has_described_range: bool,
     /// How containers share the GPUs.
     pub(crate) sharing: Option<Sharing>,
     /// The resources that the nodes advertise, with the amount on a node.
@@ -78,7 +80,7 @@ pub(crate) fn pools<'s>(cx: &Context<'s>, report: &mut Report) -> Pools<'s> {
             });
         }
     }
-    groups.sort_by(|a, b| (a.key.clone(), a.nodes.len()).cmp(&(b.key.clone(), b.nodes.len())));
+    groups.sort_by_key(|group| (group.key.clone(), group.nodes.len()));
     let mut names = BTreeSet::new();
     let mut pools = Vec::new();
     let mut stacks = Vec::new();
@@ -123,134 +125,141 @@ fn pool<'s>(
     names: &mut BTreeSet<String>,
     report: &mut Report,
 ) -> (Pool<'s>, Option<PoolStack>) {
-    let described = cx
-        .files
-        .pools
-        .iter()
-        .find(|pool| describes(pool, &group))
-        .copied();
+    let mut pools = cx.files.pools.iter();
+    let described = pools.find(|pool| describes(pool, &group)).copied();
+    let described = described.as_ref();
     let config = node_config(cx, &group);
-    let first = hardware(
-        cx,
-        ("", &group, described.as_ref()),
-        config.as_ref(),
-        &mut Report::default(),
-    );
-    let (name, evidence) = name(cx, &group, described.as_ref(), &first, names);
-    let hardware = hardware(
-        cx,
-        (&name, &group, described.as_ref()),
-        config.as_ref(),
-        report,
-    );
+    let config = config.as_ref();
+    // The name of a pool without labels follows from its hardware, and the report names the pool.
+    let unnamed = hardware(cx, ("", &group, described), config, &mut Report::default());
+    let (name, evidence) = name(cx, &group, described, &unnamed, names);
+    let hardware = hardware(cx, (&name, &group, described), config, report);
     let shared = SharedPool {
         name: &name,
         group: &group,
-        described: described.as_ref(),
-        config: config.as_ref(),
+        described,
+        config,
         hardware: &hardware,
     };
-    let sharing = if hardware.has_gpus {
-        sharing(cx, &shared, report)
-    } else {
-        None
-    };
-    let stack = hardware.has_gpus.then(|| {
-        pool_stack(
-            cx,
-            (&name, &group, described.as_ref()),
-            config.as_ref(),
-            report,
-        )
-    });
-    let mut keys = match &described {
-        Some(pool) => keys(&mut Described {
+    let sharing = hardware
+        .has_gpus
+        .then(|| sharing(cx, &shared, report))
+        .flatten();
+    let stack = hardware
+        .has_gpus
+        .then(|| pool_stack(cx, (&name, &group, described), config, report));
+    let is_scaled = crate::autoscaler::runs(cx) || !cx.is_complete(Kind::Deployment);
+    let keys = described.map(|pool| {
+        keys(&mut Described {
             pool,
             name: &name,
             group: &group,
-            is_scaled: crate::autoscaler::runs(cx) || !cx.is_complete(Kind::Deployment),
+            is_scaled,
             report,
-        }),
-        None => Keys::default(),
-    };
+        })
+    });
+    let mut keys = keys.unwrap_or_else(|| own_keys(cx, &name, &group, report));
     let mut item = Entries::default();
     let mut named = Item::text(&name).with(evidence);
     named.notes.extend(hardware.notes.iter().cloned());
-    // A pool without this key has exclusive GPUs: the comment says that they are not.
-    let key = format!("nodePools[{name}].sharing");
-    let unknown = report
-        .left_out
-        .iter()
-        .filter(|it| it.key.as_ref() == Some(&key) && sharing.is_none());
-    named
-        .notes
-        .extend(unknown.map(|it| format!("TODO: add `sharing`: {} ({}).", it.reason, it.source)));
-    if config
-        .as_ref()
-        .is_some_and(|(config, _)| is_cut_by_cloud(config))
-        && described.is_none()
-    {
-        let reason = "the cloud partitions the GPUs of this pool; in an existing pool, gpuc-runtime applies the same layout itself";
-        report.leave_out(
-            Some(&key),
-            format!("ConfigMap gpuc-runtime-{name}#sharing.mig.apply = false"),
-            reason,
-        );
+    if sharing.is_none() {
+        named.notes.extend(sharing_notes(&name, report));
+    }
+    if described.is_none() {
+        report_partitions(&name, config, report);
     }
     item.push("name", named);
     push_hardware(cx, &name, &hardware, &mut item, report);
     let nodes = keys.nodes.take().unwrap_or_else(|| node_count(cx, &group));
     let max_nodes = max_nodes(&nodes);
+    let has_range = matches!(&nodes.value, Value::Map(entries) if entries.len() > 1);
     item.push("nodes", nodes);
-    item.push_list("zones", std::mem::take(&mut keys.zones));
-    item.push_list("subnets", std::mem::take(&mut keys.subnets));
-    push_capacity(cx, &group, described.is_some(), &mut keys, &mut item);
-    item.push_some("network", keys.network.into_some());
-    item.push_some("os", os(cx, &name, &group, described.as_ref(), report));
-    item.push_some("diskGiB", keys.disk);
-    item.push_some("localDisks", keys.local_disks);
-    item.push_some("maxPods", keys.max_pods);
-    let is_shared = sharing
-        .as_ref()
-        .map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
-    item.push_some("sharing", is_shared);
-    if !keys.labels.is_empty() {
-        item.push("labels", Item::map(keys.labels));
-    }
-    let automatic = automatic_taints(cx);
-    let found = taints(&name, &group, automatic, report);
-    if described.is_some() {
-        item.push_list("taints", keys.taints);
-        item.push_some("dedicatedTo", keys.dedicated_to);
-    } else {
-        item.push_list("taints", found.items);
-        item.push_some("dedicatedTo", found.dedicated_to);
-    }
-    if !keys.tags.is_empty() {
-        item.push("tags", Item::map(keys.tags));
-    }
-    item.push_some("upgrade", keys.upgrade);
-    item.push_some("autoRepair", keys.auto_repair);
+    let os = os(cx, &name, &group, described, report);
+    let is_shared = sharing.as_ref();
+    let is_shared = is_shared.map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
+    push_keys(&mut item, keys, os, is_shared);
     report_other_resources(&name, &group, report);
     let selected = selector(cx, &group, &name);
     if described.is_none() {
         item.push("existing", Item::single("selector", selected.item));
     }
     let resources = group.advertised().into_iter();
-    let resources = resources
-        .map(|(name, amount)| (name.to_owned(), amount))
-        .collect();
+    let resources = resources.map(|(name, amount)| (name.to_owned(), amount));
     let pool = Pool {
         name,
         has_gpus: hardware.has_gpus,
+        has_described_range: has_range && described.is_some(),
         sharing: sharing.map(|(sharing, _)| sharing),
-        resources,
+        resources: resources.collect(),
         selector: selected.labels,
         max_nodes,
         group,
         item,
     };
     (pool, stack)
+}
+
+/// The keys of a pool that the cloud does not describe.
+fn own_keys(cx: &Context<'_>, name: &str, group: &Group<'_>, report: &mut Report) -> Keys {
+    let found = taints(name, group, automatic_taints(cx), report);
+    let spot = group
+        .label(SPOT)
+        .filter(|(value, _)| *value == "spot" && cx.cloud_key() == "azure");
+    let capacity = spot.map(|(value, node)| {
+        // In an existing pool, this key has an effect only where the cloud taints Spot nodes.
+        Item::single("spot", Item::map::<String>([])).sure(label_source(node, SPOT, value))
+    });
+    Keys {
+        capacity,
+        taints: found.items,
+        dedicated_to: found.dedicated_to,
+        ..Keys::default()
+    }
+}
+
+/// The label of Spot nodes of AKS.
+const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
+
+/// Adds the keys between `nodes` and `existing`, in the order of the schema.
+fn push_keys(item: &mut Entries, keys: Keys, os: Option<Item>, sharing: Option<Item>) {
+    item.push_list("zones", keys.zones);
+    item.push_list("subnets", keys.subnets);
+    item.push_some("capacity", keys.capacity);
+    item.push_some("network", keys.network.into_some());
+    item.push_some("os", os);
+    item.push_some("diskGiB", keys.disk);
+    item.push_some("localDisks", keys.local_disks);
+    item.push_some("maxPods", keys.max_pods);
+    item.push_some("sharing", sharing);
+    item.push_some("labels", Entries(keys.labels).into_some());
+    item.push_list("taints", keys.taints);
+    item.push_some("dedicatedTo", keys.dedicated_to);
+    item.push_some("tags", Entries(keys.tags).into_some());
+    item.push_some("upgrade", keys.upgrade);
+    item.push_some("autoRepair", keys.auto_repair);
+}
+
+/// Comments on a pool whose sharing is not known. Without them, it seems to have exclusive GPUs.
+fn sharing_notes(name: &str, report: &Report) -> Vec<String> {
+    let key = format!("nodePools[{name}].sharing");
+    let unknown = report
+        .left_out
+        .iter()
+        .filter(|it| it.key.as_ref() == Some(&key));
+    unknown
+        .map(|it| format!("TODO: add `sharing`: {} ({}).", it.reason, it.source))
+        .collect()
+}
+
+/// Reports that gpuc-runtime partitions GPUs that the cloud has partitioned.
+fn report_partitions(name: &str, config: Option<&(NodeConfig, String)>, report: &mut Report) {
+    if let Some((config, at)) = config
+        && is_cut_by_cloud(config)
+    {
+        let key = format!("nodePools[{name}].sharing");
+        let reason = "the cloud partitions the GPUs of this pool; in an existing pool, gpuc-runtime applies the same layout itself";
+        report.leave_out(Some(&key), source(at, "sharing.mig.apply", false), reason);
+    }
 }
 
 /// Whether the cloud partitions the GPUs when it creates a node.
@@ -318,19 +327,17 @@ fn push_hardware(
             format!("{reason}; replace it"),
         )
     };
-    let model = match &hardware.model {
-        Some((model, evidence)) => Item::text(model.key).with(evidence.clone()),
-        None => {
-            let (at, reason) = unknown("the GPU model", report);
-            Item::text(PLACEHOLDER).guess(at, reason)
-        }
+    let model = if let Some((model, evidence)) = &hardware.model {
+        Item::text(model.key).with(evidence.clone())
+    } else {
+        let (at, reason) = unknown("the GPU model", report);
+        Item::text(PLACEHOLDER).guess(at, reason)
     };
-    let count = match &hardware.count {
-        Some((count, evidence)) => Item::number(*count).with(evidence.clone()),
-        None => {
-            let (at, reason) = unknown("the number of GPUs", report);
-            Item::number(1).guess(at, reason)
-        }
+    let count = if let Some((count, evidence)) = &hardware.count {
+        Item::number(*count).with(evidence.clone())
+    } else {
+        let (at, reason) = unknown("the number of GPUs", report);
+        Item::number(1).guess(at, reason)
     };
     let mut gpu = Item::map([("model", model), ("perNode", count)]);
     if hardware.machine.is_none() && needs_machine {
@@ -363,38 +370,15 @@ fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
 
 /// The largest number of nodes in a value of the key `nodes`.
 pub(crate) fn max_nodes(nodes: &Item) -> Option<u64> {
-    let crate::tree::Value::Map(entries) = &nodes.value else {
+    let Value::Map(entries) = &nodes.value else {
         return None;
     };
     let found = entries
         .iter()
         .find(|(key, _)| key == "max" || key == "count");
     match &found?.1.value {
-        crate::tree::Value::Plain(text) => text.parse().ok(),
+        Value::Plain(text) => text.parse().ok(),
         _ => None,
-    }
-}
-
-/// The key `capacity`. In an existing pool it has an effect only if the cloud taints the nodes for it.
-fn push_capacity(
-    cx: &Context<'_>,
-    group: &Group<'_>,
-    is_described: bool,
-    keys: &mut Keys,
-    item: &mut Entries,
-) {
-    if is_described {
-        item.push_some("capacity", keys.capacity.take());
-        return;
-    }
-    const PRIORITY: &str = "kubernetes.azure.com/scalesetpriority";
-    let spot = group.label(PRIORITY).filter(|(value, _)| *value == "spot");
-    if let Some((value, node)) = spot.filter(|_| cx.cloud_key() == "azure") {
-        let at = label_source(node, PRIORITY, value);
-        item.push(
-            "capacity",
-            Item::single("spot", Item::map::<String>([])).sure(at),
-        );
     }
 }
 
@@ -431,6 +415,11 @@ fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
 }
 
 impl Pool<'_> {
+    /// Whether the cloud describes it with a minimum and a maximum number of nodes.
+    pub(crate) fn has_described_range(&self) -> bool {
+        self.has_described_range
+    }
+
     /// The amount of a resource on each node.
     pub(crate) fn amount(&self, resource: &str) -> Option<u64> {
         let mut resources = self.resources.iter();

@@ -76,7 +76,6 @@ impl<'s> Queues<'s> {
     /// The quota of a team in its ClusterQueue.
     pub(crate) fn quota(
         &self,
-        cx: &Context<'_>,
         name: &str,
         pools: &[Pool<'_>],
         report: &mut Report,
@@ -99,13 +98,21 @@ impl<'s> Queues<'s> {
                         format!("flavors[{flavor_name}].{resource_name}"),
                         resource,
                     );
-                    let kept = if let "cpu" | "memory" | "pods" = resource_name {
-                        amount_item(resource_name, &nominal, &at).map(|item| amounts.push(item))
+                    let is_kept = if let "cpu" | "memory" | "pods" = resource_name {
+                        let amount = amount_item(resource_name, &nominal, &at);
+                        amounts.extend(amount);
+                        true
                     } else {
-                        pool.and_then(|pool| gpu_entry(cx, pool, resource_name, resource, &at))
-                            .map(|item| gpus.extend(item))
+                        match pool.map(|pool| gpu_entry(pool, resource_name, resource, &at)) {
+                            Some(GpuEntry::Item(item)) => {
+                                gpus.push(item);
+                                true
+                            }
+                            Some(GpuEntry::Nothing) => true,
+                            Some(GpuEntry::NotAdvertised) | None => false,
+                        }
                     };
-                    if kept.is_none() {
+                    if !is_kept {
                         let key = format!("teams[{name}].quota");
                         let reason = "no pool has this flavor and this resource";
                         report.leave_out(Some(&key), at, reason);
@@ -304,22 +311,28 @@ fn amount_item(resource: &str, nominal: &str, at: &str) -> Option<(&'static str,
     Some((key, quantity(nominal).sure(at)))
 }
 
-/// An entry of `gpus`; an empty one if the queue has none of the resource, `None` if the pool does not have it.
-fn gpu_entry(
-    cx: &Context<'_>,
-    pool: &Pool<'_>,
-    name: &str,
-    resource: &Value,
-    at: &str,
-) -> Option<Option<Item>> {
+/// What a queue has of a resource of a pool.
+enum GpuEntry {
+    /// An entry of `gpus`.
+    Item(Item),
+    /// Nothing.
+    Nothing,
+    /// A resource that the pool does not advertise.
+    NotAdvertised,
+}
+
+/// What a queue has of a resource of a pool.
+fn gpu_entry(pool: &Pool<'_>, name: &str, resource: &Value, at: &str) -> GpuEntry {
     let nominal = number(resource, "/nominalQuota").unwrap_or(0);
     let borrowing = number(resource, "/borrowingLimit");
     // Every flavor of a group covers all of its resources, even those that its nodes do not have.
     if nominal == 0 && borrowing == Some(0) {
-        return Some(None);
+        return GpuEntry::Nothing;
     }
     let class = name.strip_suffix(".gpuc.dev");
-    let amount = pool.amount(name).or_else(|| class.map(|_| 0))?;
+    let Some(amount) = pool.amount(name).or_else(|| class.map(|_| 0)) else {
+        return GpuEntry::NotAdvertised;
+    };
     let is_shared = matches!(pool.sharing, Some(crate::sharing::Sharing::Replicas { .. }));
     let mut entries = vec![("pool", Item::text(&pool.name))];
     let of_class = class.and_then(|it| {
@@ -349,6 +362,5 @@ fn gpu_entry(
     if let Some(lend) = number(resource, "/lendingLimit") {
         entries.push(("lend", Item::number(lend)));
     }
-    let _ = cx;
-    Some(Some(Item::map(entries).with(evidence)))
+    GpuEntry::Item(Item::map(entries).with(evidence))
 }

@@ -325,7 +325,7 @@ pub(crate) fn monitoring(cx: &Context<'_>, report: &mut Report) -> Option<Item> 
         );
     }
     entries.push_some("dashboards", dashboards(cx));
-    entries.push_some("prometheus", prometheus(cx, dcgm.or(runtime)));
+    entries.push("prometheus", prometheus(cx, dcgm.or(runtime)));
     report.leave_out(
         Some("monitoring.alerts"),
         "PrometheusRules",
@@ -344,7 +344,7 @@ fn dashboards(cx: &Context<'_>) -> Option<Item> {
 }
 
 /// The key `prometheus`: by which label a server selects its monitors.
-fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Option<Item> {
+fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Item {
     let existing = |release: &str, at: String| {
         Item::single(
             "existing",
@@ -359,14 +359,14 @@ fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Option<Ite
                 "spec.podMonitorSelector.matchLabels.release",
                 selector,
             );
-            return Some(existing(selector, at));
+            return existing(selector, at);
         }
     }
     if let Some((kind, monitor)) = monitor
         && let Some(release) = monitor.metadata.label("release")
     {
         let at = source(name_of(kind, monitor), "metadata.labels[release]", release);
-        return Some(existing(release, at));
+        return existing(release, at);
     }
     let servers = cx.state.objects(Kind::Prometheus);
     let is_of_gpuc = monitor
@@ -382,9 +382,9 @@ fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Option<Ite
             ("grafana", Item::single("adminSecret", secret))
         });
         let item = Item::map(grafana).guess("PodMonitors", reason);
-        return Some(Item::single("install", item));
+        return Item::single("install", item);
     }
     let reason = "Prometheus selects its monitors by another label, or all of them";
     let release = Item::text("kube-prometheus-stack").guess("Prometheus", reason);
-    Some(Item::single("existing", Item::single("release", release)))
+    Item::single("existing", Item::single("release", release))
 }

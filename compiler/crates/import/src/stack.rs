@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 
 use gpuc_live::doctor::{Advertiser, advertiser_of};
-use gpuc_live::objects::{Object, Pod};
+use gpuc_live::objects::Pod;
 use gpuc_live::state::Kind;
-use gpuc_schema::config::{DevicePlugin, DriverOwner};
+use gpuc_schema::config::DevicePlugin;
 use gpuc_schema::node_config::{Extra, LabelOutput, NodeConfig};
 
 use crate::cloud_files::CloudPool;
-use crate::configs::{cluster_policy, name_of};
-use crate::context::{Context, label_source};
+use crate::context::Context;
+use crate::driver::driver;
 use crate::groups::Group;
 use crate::json::{source, text, word};
 use crate::report::Report;
@@ -93,15 +93,16 @@ pub(crate) fn pool_stack(
     if let Some((config, at)) = config {
         stack.add_node_config(config, at);
     }
-    stack.add_driver(cx, group, described, &pods);
+    let driver = driver(cx, group, described, &pods, stack.plugin);
+    stack.settings.extend(driver);
     stack
 }
 
-fn pod_object(pod: &Pod) -> String {
+pub(crate) fn pod_object(pod: &Pod) -> String {
     format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name)
 }
 
-fn pod_source(pod: &Pod) -> String {
+pub(crate) fn pod_source(pod: &Pod) -> String {
     let images = pod.spec.containers.iter().map(|it| it.image.as_str());
     source(
         pod_object(pod),
@@ -242,175 +243,6 @@ impl PoolStack {
         );
     }
 
-    /// The installer of the driver.
-    fn add_driver(
-        &mut self,
-        cx: &Context<'_>,
-        group: &Group<'_>,
-        described: Option<&CloudPool<'_>>,
-        pods: &[&Pod],
-    ) {
-        let set = |stack: &mut Self, driver: DriverOwner, evidence: Evidence| {
-            let item = Item::text(word(&driver)).with(evidence);
-            stack.settings.insert("driver", item);
-        };
-        let has_container = |pod: &Pod, part: &str| {
-            let name = pod
-                .metadata
-                .controller()
-                .map_or(pod.metadata.name.as_str(), |it| &it.name);
-            name.contains(part)
-        };
-        let driver_pod = pods
-            .iter()
-            .find(|pod| has_container(pod, "nvidia-driver-daemonset") || is_driver_pod(pod));
-        let policy = cluster_policy(cx).filter(|it| it.get("/spec/driver/enabled") == true);
-        if let Some(pod) = driver_pod {
-            set(self, DriverOwner::Operator, Evidence::sure(pod_source(pod)));
-            self.add_driver_version(cx, group, Some(pod));
-            return;
-        }
-        let installer = pods
-            .iter()
-            .find(|pod| has_container(pod, "driver-installer"));
-        if let Some(pod) = installer {
-            set(
-                self,
-                DriverOwner::DaemonSet,
-                Evidence::sure(pod_source(pod)),
-            );
-            return;
-        }
-        if let Some(pool) = described {
-            let pointer = "/config/accelerators/0/gpuDriverInstallationConfig/gpuDriverVersion";
-            if let Some(version) = text(pool.value, pointer) {
-                let at = source(
-                    pool.object(),
-                    pointer.trim_start_matches('/').replace('/', "."),
-                    version,
-                );
-                if version == "INSTALLATION_DISABLED" {
-                    set(self, DriverOwner::DaemonSet, Evidence::sure(at));
-                } else {
-                    set(self, DriverOwner::Preinstalled, Evidence::sure(at.clone()));
-                    if version == "LATEST" {
-                        self.settings
-                            .insert("driverVersion", Item::text("latest").sure(at));
-                    }
-                }
-                return;
-            }
-            if let Some(driver) = text(pool.value, "/gpuProfile/driver").filter(|it| *it == "None")
-            {
-                let at = source(pool.object(), "gpuProfile.driver", driver);
-                set(
-                    self,
-                    DriverOwner::Operator,
-                    Evidence::guess(at, "AKS installs no driver"),
-                );
-                return;
-            }
-        }
-        let preinstalled = group
-            .label("nvidia.com/gpu.deploy.driver")
-            .filter(|(value, _)| *value == "pre-installed");
-        if let Some((value, node)) = preinstalled {
-            let owner = on_the_nodes(cx);
-            set(
-                self,
-                owner,
-                Evidence::sure(label_source(node, "nvidia.com/gpu.deploy.driver", value)),
-            );
-        } else if let Some(policy) = policy {
-            let at = source(
-                name_of("ClusterPolicy", policy),
-                "spec.driver.enabled",
-                "true",
-            );
-            if cx.is_complete(Kind::Pod) {
-                // No driver pod runs: the operator found a driver on the nodes.
-                let owner = on_the_nodes(cx);
-                set(
-                    self,
-                    owner,
-                    Evidence::guess(at, "the operator runs no driver pod on the nodes"),
-                );
-            } else {
-                set(
-                    self,
-                    DriverOwner::Operator,
-                    Evidence::guess(at, "the pods are not known"),
-                );
-                self.add_driver_version(cx, group, None);
-            }
-        } else if let Some(plugin) = self.plugin {
-            // An existing cluster does not say who installed the driver: the default is an assumption.
-            let default = cx.cloud.default_driver(plugin);
-            if plugin == DevicePlugin::Operator {
-                let owner = on_the_nodes(cx);
-                if owner != default {
-                    set(
-                        self,
-                        owner,
-                        Evidence::guess("Pods", "no driver pod runs on the nodes"),
-                    );
-                }
-            } else if default == DriverOwner::DaemonSet && cx.is_complete(Kind::Pod) {
-                let reason = "no pod installs a driver on the nodes";
-                set(
-                    self,
-                    DriverOwner::Preinstalled,
-                    Evidence::guess("Pods", reason),
-                );
-            }
-        }
-    }
-
-    /// The version of the driver that the GPU Operator installs: in the NVIDIADriver that selects the nodes, in the image
-    /// of the driver's pod, or in the `ClusterPolicy`.
-    fn add_driver_version(&mut self, cx: &Context<'_>, group: &Group<'_>, pod: Option<&Pod>) {
-        let selects = |driver: &&Object| {
-            let selector = driver.get("/spec/nodeSelector").as_object();
-            selector.is_some_and(|selector| {
-                let mut nodes = group.nodes.iter();
-                nodes.all(|node| {
-                    selector
-                        .iter()
-                        .all(|(key, value)| node.metadata.label(key) == value.as_str())
-                })
-            })
-        };
-        let mut drivers = cx.state.objects(Kind::NvidiaDriver).iter();
-        let of_driver = drivers.find(selects).map(|it| {
-            let version = it.text("/spec/version");
-            (
-                version,
-                source(name_of("NVIDIADriver", it), "spec.version", version),
-            )
-        });
-        let of_pod = || {
-            let pod = pod?;
-            Some((driver_tag(pod)?.0, pod_source(pod)))
-        };
-        let of_policy = || {
-            let policy = cluster_policy(cx)?;
-            let version = policy.text("/spec/driver/version");
-            Some((
-                version,
-                source(
-                    name_of("ClusterPolicy", policy),
-                    "spec.driver.version",
-                    version,
-                ),
-            ))
-        };
-        let found = of_driver.or_else(of_pod).or_else(of_policy);
-        if let Some((version, at)) = found.filter(|(version, _)| !version.is_empty()) {
-            self.settings
-                .insert("driverVersion", Item::text(version).sure(at));
-        }
-    }
-
     /// The plain text of a setting.
     fn text(&self, key: &str) -> Option<String> {
         self.settings.get(key).map(|item| match &item.value {
@@ -418,37 +250,6 @@ impl PoolStack {
             other => format!("{other:?}"),
         })
     }
-}
-
-/// The version of the driver and the operating system in the tag of NVIDIA's driver container:
-/// `580.95.05-ubuntu24.04`, or with the kernel in between.
-///
-/// Source: NVIDIA/gpu-operator@v26.7.0 `internal/image` and `controllers/object_controls.go` (`getDriverSpec`).
-pub(crate) fn driver_tag(pod: &Pod) -> Option<(&str, &str)> {
-    let mut images = pod.spec.containers.iter().map(|it| it.image.as_str());
-    let image = images.find(|image| image.contains("/driver:"))?;
-    let (_, tag) = image.split_once("/driver:")?;
-    let (version, rest) = tag.split_once('-')?;
-    let is_version =
-        version.starts_with(|c: char| c.is_ascii_digit()) && version.matches('.').count() == 2;
-    let os = rest.rsplit('-').next().unwrap_or(rest);
-    is_version.then_some((version, os))
-}
-
-/// The owner of a driver that no pod installs.
-fn on_the_nodes(cx: &Context<'_>) -> DriverOwner {
-    if cx.cloud.facts().creates_machines {
-        DriverOwner::Preinstalled
-    } else {
-        DriverOwner::Host
-    }
-}
-
-/// Whether a pod is a driver container of the GPU Operator, by its labels.
-fn is_driver_pod(pod: &Pod) -> bool {
-    let component = pod.metadata.label("app.kubernetes.io/component");
-    component == Some("nvidia-driver")
-        || pod.metadata.label("app") == Some("nvidia-driver-daemonset")
 }
 
 /// The stack of the cluster, from those of its pools with GPUs, and what remains for each pool.

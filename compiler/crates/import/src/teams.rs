@@ -163,7 +163,7 @@ fn team_item(
             )
         })
         .collect();
-    let queue = queues.and_then(|queues| queues.quota(cx, name, pools, report));
+    let queue = queues.and_then(|queues| queues.quota(name, pools, report));
     let has_queue = queue.is_some();
     match (queue, quotas.as_slice()) {
         (Some(queue), own) => {

@@ -63,7 +63,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
         // AKS taints Spot nodes by itself.
         if key != "kubernetes.azure.com/scalesetpriority" {
-            described.add_taint(&mut keys, (key, value, effect), at);
+            Described::add_taint(&mut keys, (key, value, effect), at);
         }
     }
     for (key, value) in text_entries(value, "/tags") {
@@ -131,7 +131,7 @@ fn upgrade(described: &mut Described<'_>) -> Option<Item> {
         match written.parse::<u32>() {
             Ok(0) if key == "maxUnavailable" => {}
             Ok(count) => {
-                entries.push((key, Item::number(count).sure(described.at(pointer, count))))
+                entries.push((key, Item::number(count).sure(described.at(pointer, count))));
             }
             Err(_) if written == "10%" => {}
             Err(_) => described.leave_out(

@@ -28,8 +28,10 @@ const OWN_TAGS: &[&str] = &[
 
 pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     let value = described.pool.value;
-    let mut keys = Keys::default();
-    keys.nodes = nodes(described);
+    let mut keys = Keys {
+        nodes: nodes(described),
+        ..Keys::default()
+    };
     let subnets = texts(value, "/subnets");
     let at = described.at("/subnets", subnets.join(", "));
     keys.subnets = subnets
@@ -60,7 +62,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         let part = |key| text(taint, key).unwrap_or_default();
         let (key, value, effect) = (part("/key"), part("/value"), effect(part("/effect")));
         let at = described.at("/taints", format!("{key}={value}:{effect}"));
-        described.add_taint(&mut keys, (key, value, effect), at);
+        Described::add_taint(&mut keys, (key, value, effect), at);
     }
     for (key, value) in text_entries(value, "/tags") {
         if !OWN_TAGS.iter().any(|prefix| key.starts_with(prefix)) {

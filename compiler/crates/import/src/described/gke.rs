@@ -60,7 +60,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
             continue;
         }
         let at = described.at("/config/taints", format!("{key}={value}:{effect}"));
-        described.add_taint(&mut keys, (key, value, effect), at);
+        Described::add_taint(&mut keys, (key, value, effect), at);
     }
     for (key, value) in text_entries(value, "/config/resourceLabels") {
         if !key.starts_with("goog-") {

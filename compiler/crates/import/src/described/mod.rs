@@ -81,8 +81,8 @@ impl Described<'_> {
         self.report.leave_out(Some(&key), at, reason);
     }
 
-    /// A label, taint or tag, sorted into the keys.
-    fn add_taint(&mut self, keys: &mut Keys, taint: (&str, &str, &str), at: String) {
+    /// Adds a taint, unless gpuc sets it by itself.
+    fn add_taint(keys: &mut Keys, taint: (&str, &str, &str), at: String) {
         let (key, value, effect) = taint;
         if key == gpuc_model::DEDICATED_TO && effect == "NoSchedule" {
             keys.dedicated_to = Some(Item::text(value).sure(at));

@@ -95,7 +95,7 @@ fn errors(import: &Import) -> Vec<String> {
     };
     let compilations = loaded.into_iter().map(|one| compile(one, &options).report);
     let reports: Vec<_> = compilations.chain([report]).collect();
-    let found = reports.iter().flat_map(|report| report.diagnostics());
+    let found = reports.iter().flat_map(Diagnostics::diagnostics);
     found
         .filter(|it| it.severity == Severity::Error)
         .map(|it| format!("{}: {}", it.code.name, it.message))

@@ -18,7 +18,7 @@ fn nodes() -> Vec<Value> {
     ]
 }
 
-fn object(kind: &str, api: &str, namespace: &str, name: &str, rest: Value) -> Value {
+fn object(kind: &str, api: &str, namespace: &str, name: &str, rest: &Value) -> Value {
     let mut object = json!({"kind": kind, "apiVersion": api, "metadata": {"name": name, "namespace": namespace}});
     for (key, value) in rest.as_object().unwrap() {
         object[key] = value.clone();
@@ -26,13 +26,13 @@ fn object(kind: &str, api: &str, namespace: &str, name: &str, rest: Value) -> Va
     object
 }
 
-fn quota(namespace: &str, name: &str, hard: Value) -> Value {
+fn quota(namespace: &str, name: &str, hard: &Value) -> Value {
     object(
         "ResourceQuota",
         "v1",
         namespace,
         name,
-        json!({"spec": {"hard": hard}}),
+        &json!({"spec": {"hard": hard}}),
     )
 }
 
@@ -47,14 +47,14 @@ fn a_namespace_with_a_quota_is_a_team() {
         namespace("ml"),
         namespace("web"),
         namespace("kube-system"),
-        quota("kube-system", "gcp-critical-pods", json!({"pods": "1G"})),
-        quota("ml", "gpus", json!({"requests.nvidia.com/gpu": "9", "requests.cpu": "64", "limits.cpu": "128"})),
-        quota("ml", "cpu", json!({"cpu": "32"})),
-        object("RoleBinding", "rbac.authorization.k8s.io/v1", "ml", "devs", json!({
+        quota("kube-system", "gcp-critical-pods", &json!({"pods": "1G"})),
+        quota("ml", "gpus", &json!({"requests.nvidia.com/gpu": "9", "requests.cpu": "64", "limits.cpu": "128"})),
+        quota("ml", "cpu", &json!({"cpu": "32"})),
+        object("RoleBinding", "rbac.authorization.k8s.io/v1", "ml", "devs", &json!({
             "roleRef": {"kind": "ClusterRole", "name": "edit"},
             "subjects": [{"kind": "Group", "name": "ml@acme.dev"}, {"kind": "ServiceAccount", "name": "ci", "namespace": "tools"}],
         })),
-        object("RoleBinding", "rbac.authorization.k8s.io/v1", "ml", "own", json!({
+        object("RoleBinding", "rbac.authorization.k8s.io/v1", "ml", "own", &json!({
             "roleRef": {"kind": "Role", "name": "own"}, "subjects": [{"kind": "User", "name": "eve"}],
         })),
     ]);
@@ -97,15 +97,15 @@ fn queues_of_kueue_become_teams() {
             "kueue.x-k8s.io/v1beta2",
             "",
             name,
-            json!({"spec": {"nodeLabels": {"eks.amazonaws.com/nodegroup": group}}}),
+            &json!({"spec": {"nodeLabels": {"eks.amazonaws.com/nodegroup": group}}}),
         )
     };
     objects.extend([
         namespace("ml"),
         flavor("h100", "big"),
         flavor("l4", "small"),
-        object("LocalQueue", "kueue.x-k8s.io/v1beta2", "ml", "main", json!({"spec": {"clusterQueue": "research"}})),
-        object("ClusterQueue", "kueue.x-k8s.io/v1beta2", "", "research", json!({"spec": {
+        object("LocalQueue", "kueue.x-k8s.io/v1beta2", "ml", "main", &json!({"spec": {"clusterQueue": "research"}})),
+        object("ClusterQueue", "kueue.x-k8s.io/v1beta2", "", "research", &json!({"spec": {
             "cohortName": "all", "queueingStrategy": "StrictFIFO",
             "preemption": {"reclaimWithinCohort": "Any", "withinClusterQueue": "LowerPriority"},
             "fairSharing": {"weight": "2"},
