@@ -165,46 +165,68 @@ impl Walk<'_> {
             (Value::Array(items), Value::Null) if items.is_empty() => {}
             (Value::Array(items), Value::Array(others)) => self.compare_lists(field, items, others),
             (built, found) if is_equal(field, built, found) => {}
-            (built, found) => self.differences.push(Difference {
-                object: self.object.to_owned(),
-                field: field.to_owned(),
-                built: built.to_string(),
-                found: (!found.is_null()).then(|| found.to_string()),
-            }),
+            (Value::String(text), Value::String(other)) if text.starts_with('{') => {
+                // The values of ConfigMaps can be JSON.
+                let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+                match (parse(text), parse(other)) {
+                    (Some(built), Some(found)) => {
+                        self.compare(&format!("{field} »"), &built, &found)
+                    }
+                    _ => self.push(field, built, found),
+                }
+            }
+            (built, found) => self.push(field, built, found),
         }
     }
 
-    /// Items with names are compared by name, others by position.
+    fn push(&mut self, field: &str, built: &Value, found: &Value) {
+        self.differences.push(Difference {
+            object: self.object.to_owned(),
+            field: field.to_owned(),
+            built: built.to_string(),
+            found: (!found.is_null()).then(|| found.to_string()),
+        });
+    }
+
+    /// Items with names are compared by name, sets without regard to their order, and others by position.
     fn compare_lists(&mut self, field: &str, items: &[Value], others: &[Value]) {
         let is_named = !items.is_empty() && items.iter().all(|it| text(it, "/name").is_some());
         if is_named {
             for item in items {
                 let name = text(item, "/name").unwrap_or_default();
-                let other = others
-                    .iter()
-                    .find(|it| text(it, "/name") == Some(name) && is_same_kind(it, item));
-                self.compare(
-                    &format!("{field}[{name}]"),
-                    item,
-                    other.unwrap_or(&Value::Null),
-                );
+                let is_same =
+                    |it: &&Value| text(it, "/name") == Some(name) && is_same_kind(it, item);
+                let other = others.iter().find(is_same).unwrap_or(&Value::Null);
+                self.compare(&format!("{field}[{name}]"), item, other);
             }
             return;
         }
         if items.len() != others.len() {
-            self.differences.push(Difference {
-                object: self.object.to_owned(),
-                field: field.to_owned(),
-                built: Value::from(items.to_vec()).to_string(),
-                found: Some(Value::from(others.to_vec()).to_string()),
-            });
+            self.push(field, &items.into(), &others.into());
             return;
         }
-        for (index, (item, other)) in items.iter().zip(others).enumerate() {
-            self.compare(&format!("{field}[{index}]"), item, other);
+        let is_set = field
+            .rsplit('.')
+            .next()
+            .is_some_and(|key| SETS.contains(&key));
+        for (index, item) in items.iter().enumerate() {
+            let equal = others.iter().find(|other| is_set && *other == item);
+            // Groups of a ClusterQueue have no names: their resources identify them.
+            let covered = |it: &Value| it.get("coveredResources").map(ToString::to_string);
+            let own = covered(item);
+            let alike = others.iter().find(|it| own.is_some() && covered(it) == own);
+            let other = equal.or(alike).or_else(|| others.get(index));
+            self.compare(
+                &format!("{field}[{index}]"),
+                item,
+                other.unwrap_or(&Value::Null),
+            );
         }
     }
 }
+
+/// The keys of lists without an order.
+const SETS: &[&str] = &["matchNames", "tolerations", "validationActions", "values"];
 
 /// Whether two subjects of a RoleBinding with the same name are of one kind; true for other items.
 fn is_same_kind(a: &Value, b: &Value) -> bool {
@@ -236,14 +258,8 @@ fn is_equal(field: &str, built: &Value, found: &Value) -> bool {
     if is_quantity && amount(built).is_some() && amount(built) == amount(found) {
         return true;
     }
-    // The values of ConfigMaps can be JSON.
     match (built, found) {
-        (Value::String(built), Value::String(found)) => {
-            let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
-            built.trim_end() == found.trim_end()
-                || (built.starts_with('{')
-                    && parse(built).is_some_and(|it| Some(it) == parse(found)))
-        }
+        (Value::String(built), Value::String(found)) => built.trim_end() == found.trim_end(),
         _ => false,
     }
 }
@@ -333,4 +349,110 @@ fn reduced_daemon_set(built: &Value) -> Value {
             },
         }},
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenarios::state_without;
+
+    fn quota(hard: &Value) -> Value {
+        json!({
+            "kind": "ResourceQuota", "apiVersion": "v1",
+            "metadata": {"name": "team", "namespace": "ml"}, "spec": {"hard": hard},
+        })
+    }
+
+    /// The differences as text.
+    fn compare(built: &[Value], found: &[Value]) -> Vec<String> {
+        let comparison = differences(&state_without(found, &[]), built);
+        comparison
+            .differences
+            .iter()
+            .map(ToString::to_string)
+            .collect()
+    }
+
+    #[test]
+    fn quantities_are_compared_by_value() {
+        let built = [quota(
+            &json!({"requests.cpu": "1", "requests.memory": "1Gi"}),
+        )];
+        let same =
+            quota(&json!({"requests.cpu": "1000m", "requests.memory": "1024Mi", "pods": "5"}));
+        assert_eq!(compare(&built, &[same]), Vec::<String>::new());
+        let other = quota(&json!({"requests.cpu": "2", "requests.memory": "1Gi"}));
+        let text = "ResourceQuota ml/team#spec.hard[requests.cpu]: \"1\" in the tree, \"2\" in the cluster";
+        assert_eq!(compare(&built, &[other]), [text]);
+    }
+
+    #[test]
+    fn a_text_that_is_no_quantity_is_compared_as_it_is() {
+        let class = |version: &str| {
+            json!({
+                "kind": "StorageClass", "apiVersion": "storage.k8s.io/v1", "metadata": {"name": "a"},
+                "parameters": {"version": version},
+            })
+        };
+        assert_eq!(compare(&[class("1.0")], &[class("1")]).len(), 1);
+    }
+
+    #[test]
+    fn an_absent_object_is_a_difference_only_in_a_complete_list() {
+        let built = [quota(&json!({}))];
+        assert_eq!(
+            compare(&built, &[]),
+            ["ResourceQuota ml/team: not in the cluster"]
+        );
+        let partial = differences(&state_without(&[], &["resourcequotas"]), &built);
+        assert_eq!(partial.differences, []);
+        assert_eq!(
+            partial.not_compared,
+            ["ResourceQuota: forbidden; the user lacks the right to list them"]
+        );
+    }
+
+    #[test]
+    fn kinds_that_are_not_read_are_named() {
+        let built = [
+            json!({"kind": "ClusterRole", "apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "a"}}),
+        ];
+        let comparison = differences(&state_without(&[], &[]), &built);
+        assert_eq!(
+            comparison.not_compared,
+            ["ClusterRole: gpuc does not read this kind"]
+        );
+        assert_eq!(comparison.compared, 0);
+    }
+
+    #[test]
+    fn json_in_config_maps_is_compared_by_field() {
+        let map = |replicas: u32| {
+            let data = json!({"sharing": {"replicas": replicas}}).to_string();
+            json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"name": "gpuc-runtime-a", "namespace": "b"}, "data": {"node.json": data}})
+        };
+        let text = "ConfigMap b/gpuc-runtime-a#data[node.json] ».sharing.replicas: 4 in the tree, 8 in the cluster";
+        assert_eq!(compare(&[map(4)], &[map(8)]), [text]);
+    }
+
+    #[test]
+    fn only_the_fields_of_a_daemon_set_that_are_kept_are_compared() {
+        let set = |image: &str, path: &str| {
+            json!({
+                "kind": "DaemonSet", "apiVersion": "apps/v1", "metadata": {"name": "a", "namespace": "kube-system"},
+                "spec": {"template": {"spec": {
+                    "containers": [{"name": "main", "image": image, "resources": {"limits": {"cpu": "1"}}}],
+                    "tolerations": [{"key": "x", "operator": "Exists"}, {"key": "y"}],
+                    "volumes": [{"name": "v", "hostPath": {"path": path}}],
+                }}},
+            })
+        };
+        assert_eq!(
+            compare(&[set("i:1", "/a")], &[set("i:1", "/b")]),
+            Vec::<String>::new()
+        );
+        let found = compare(&[set("i:1", "/a")], &[set("i:2", "/a")]);
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert!(found[0].contains("containers[main].image"));
+    }
 }

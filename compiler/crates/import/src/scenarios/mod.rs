@@ -28,7 +28,7 @@ static REGISTRY: Registry = Registry {
 };
 
 /// The state of a cluster in which every kind is complete, apart from these names of kinds.
-fn state_without(objects: &[Value], forbidden: &[&str]) -> ClusterState {
+pub(crate) fn state_without(objects: &[Value], forbidden: &[&str]) -> ClusterState {
     let kinds: serde_json::Map<String, Value> = KINDS
         .iter()
         .map(|info| {
