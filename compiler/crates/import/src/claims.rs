@@ -1,5 +1,7 @@
 //! GPUs that are allocated through Dynamic Resource Allocation (DRA): ResourceSlices and DeviceClasses.
 
+use std::collections::BTreeSet;
+
 use gpuc_live::objects::Object;
 use gpuc_live::state::Kind;
 use gpuc_schema::gpu::{self, GpuModel};
@@ -22,14 +24,14 @@ pub(crate) fn gpus_of_slices(
     cx: &Context<'_>,
     group: &Group<'_>,
 ) -> Option<(&'static GpuModel, u32, Evidence)> {
-    let names: Vec<&str> = group
+    let names: BTreeSet<&str> = group
         .nodes
         .iter()
         .map(|node| node.metadata.name.as_str())
         .collect();
     let slices = cx.state.objects(Kind::ResourceSlice).iter();
     let own = slices.filter(|it| {
-        it.text("/spec/driver") == DRIVER && names.contains(&it.text("/spec/nodeName"))
+        it.text("/spec/driver") == DRIVER && names.contains(it.text("/spec/nodeName"))
     });
     let counted = own.filter_map(|slice| {
         // The attributes are in `basic` up to v1beta1.

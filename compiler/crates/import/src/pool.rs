@@ -169,7 +169,7 @@ fn pool<'s>(
         report_partitions(&name, config, report);
     }
     item.push("name", named);
-    push_hardware(cx, &name, &hardware, &mut item, report);
+    push_hardware(cx, &name, &hardware, &mut item);
     let nodes = keys.nodes.take().unwrap_or_else(|| node_count(cx, &group));
     let max_nodes = max_nodes(&nodes);
     let has_range = matches!(&nodes.value, Value::Map(entries) if entries.len() > 1);
@@ -282,13 +282,7 @@ fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)]
 /// A value that stands for one that is not known. `gpuc check` refuses it at its place.
 const PLACEHOLDER: &str = "replace-me";
 
-fn push_hardware(
-    cx: &Context<'_>,
-    name: &str,
-    hardware: &Hardware,
-    item: &mut Entries,
-    report: &mut Report,
-) {
+fn push_hardware(cx: &Context<'_>, name: &str, hardware: &Hardware, item: &mut Entries) {
     let needs_machine = cx.cloud.facts().creates_machines;
     let needs_gpus = hardware.has_gpus && !hardware.is_in_catalog;
     if let Some((machine, evidence)) = &hardware.machine {
@@ -304,9 +298,7 @@ fn push_hardware(
     }
     if !needs_gpus {
         if needs_machine && hardware.machine.is_none() {
-            let key = format!("nodePools[{name}].machine");
             let reason = "no node has the label node.kubernetes.io/instance-type";
-            report.leave_out(Some(&key), format!("the nodes of pool {name}"), reason);
             let placeholder = Item::text(PLACEHOLDER);
             item.push(
                 "machine",
@@ -318,25 +310,20 @@ fn push_hardware(
         }
         return;
     }
-    let unknown = |what: &str, report: &mut Report| {
-        let key = format!("nodePools[{name}].gpu");
-        let reason = format!("no label, ResourceSlice or configuration has {what}");
-        report.leave_out(Some(&key), format!("the nodes of pool {name}"), &reason);
-        (
-            format!("the nodes of pool {name}"),
-            format!("{reason}; replace it"),
-        )
+    let unknown = |what: &str| {
+        let reason = format!("no label, ResourceSlice or configuration has {what}; replace it");
+        (format!("the nodes of pool {name}"), reason)
     };
     let model = if let Some((model, evidence)) = &hardware.model {
         Item::text(model.key).with(evidence.clone())
     } else {
-        let (at, reason) = unknown("the GPU model", report);
+        let (at, reason) = unknown("the GPU model");
         Item::text(PLACEHOLDER).guess(at, reason)
     };
     let count = if let Some((count, evidence)) = &hardware.count {
         Item::number(*count).with(evidence.clone())
     } else {
-        let (at, reason) = unknown("the number of GPUs", report);
+        let (at, reason) = unknown("the number of GPUs");
         Item::number(1).guess(at, reason)
     };
     let mut gpu = Item::map([("model", model), ("perNode", count)]);

@@ -19,6 +19,8 @@ use crate::tree::{Entries, Item};
 pub(crate) struct Quota {
     /// The items of `gpus`.
     pub(crate) gpus: Vec<Item>,
+    /// The source and the reason, if the amounts of pools are a guess.
+    guess: Option<(String, String)>,
     /// The other keys.
     pub(crate) amounts: Vec<(&'static str, Item)>,
 }
@@ -184,7 +186,13 @@ fn add_devices(
             match offering.as_slice() {
                 [] => report.leave_out(Some("teams"), at, format!("no node advertises {resource}")),
                 [pool] => quota.gpus.push(gpu_item(pool, resource, count, at)),
-                several => quota.gpus.extend(split(several, resource, count, at)),
+                several => {
+                    quota.gpus.extend(split(several, resource, count, at));
+                    let reason = format!(
+                        "a ResourceQuota counts {resource} of all pools together; only the sum is known"
+                    );
+                    quota.guess.get_or_insert((at.to_owned(), reason));
+                }
             }
         }
         Devices::Class { pool, profile } if pools.iter().any(|it| it.name == *pool) => {
@@ -210,11 +218,6 @@ fn add_devices(
 /// One entry for each pool with a resource. A ResourceQuota counts the resource in all of them; their sum is its
 /// amount.
 fn split(pools: &[&Pool<'_>], resource: &str, count: u64, at: &str) -> Vec<Item> {
-    let names: Vec<&str> = pools.iter().map(|pool| pool.name.as_str()).collect();
-    let reason = format!(
-        "the quota counts {resource} of {} together; only the sum is known",
-        names.join(", ")
-    );
     let mut rest = count;
     let last = pools.len() - 1;
     let items = pools.iter().enumerate().map(|(index, pool)| {
@@ -224,7 +227,7 @@ fn split(pools: &[&Pool<'_>], resource: &str, count: u64, at: &str) -> Vec<Item>
             rest.min(pool.capacity(resource))
         };
         rest -= own;
-        gpu_item(pool, resource, own, at).guess(at, &reason)
+        gpu_item(pool, resource, own, at)
     });
     items.collect()
 }
@@ -267,7 +270,13 @@ impl Quota {
     /// The value of `quota`; `None` if nothing is limited.
     pub(crate) fn item(&self) -> Option<Item> {
         let mut entries = Entries::default();
-        entries.push_list("gpus", self.gpus.clone());
+        if !self.gpus.is_empty() {
+            let mut gpus = Item::list(self.gpus.clone());
+            if let Some((at, reason)) = &self.guess {
+                gpus = gpus.guess(at, reason);
+            }
+            entries.push("gpus", gpus);
+        }
         for (key, item) in &self.amounts {
             entries.push(key, item.clone());
         }
