@@ -170,7 +170,7 @@ impl Walk<'_> {
                 let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
                 match (parse(text), parse(other)) {
                     (Some(built), Some(found)) => {
-                        self.compare(&format!("{field} »"), &built, &found)
+                        self.compare(&format!("{field} »"), &built, &found);
                     }
                     _ => self.push(field, built, found),
                 }
@@ -354,7 +354,7 @@ fn reduced_daemon_set(built: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenarios::state_without;
+    use crate::tests::state_without;
 
     fn quota(hard: &Value) -> Value {
         json!({

@@ -16,6 +16,15 @@ const CONTROL_PLANE: &[&str] = &[
     "node-role.kubernetes.io/master",
 ];
 
+/// Labels of nodes that no pool has: those of Fargate on EKS, and virtual nodes on AKS.
+///
+/// Source: <https://docs.aws.amazon.com/eks/latest/userguide/fargate.html>; virtual-kubelet `cmd/virtual-kubelet` (from
+/// memory).
+const VIRTUAL: &[(&str, &str)] = &[
+    ("eks.amazonaws.com/compute-type", "fargate"),
+    ("type", "virtual-kubelet"),
+];
+
 /// The resource of full GPUs.
 pub(crate) const GPU: &str = "nvidia.com/gpu";
 
@@ -74,10 +83,11 @@ pub(crate) fn groups<'s>(cx: &Context<'s>) -> (Vec<Group<'s>>, Vec<&'s Node>) {
     )
 }
 
+/// Whether a node belongs to the control plane, or runs pods elsewhere.
 fn is_control_plane(node: &Node) -> bool {
-    CONTROL_PLANE
-        .iter()
-        .any(|label| node.metadata.label(label).is_some())
+    let has = |label: &&str| node.metadata.label(label).is_some();
+    let is_virtual = |(key, value): &(&str, &str)| node.metadata.label(key) == Some(value);
+    CONTROL_PLANE.iter().any(has) || VIRTUAL.iter().any(is_virtual)
 }
 
 fn key(cx: &Context<'_>, node: &Node) -> GroupKey {

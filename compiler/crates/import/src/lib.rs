@@ -30,14 +30,14 @@ mod pool_name;
 mod queues;
 mod quotas;
 mod report;
-#[cfg(test)]
-mod scenarios;
 mod selector;
 mod settings;
 mod sharing;
 mod stack;
 mod taints;
 mod teams;
+#[cfg(test)]
+mod tests;
 mod tree;
 mod version;
 
@@ -130,6 +130,30 @@ const READ: &[(Kind, &str)] = &[
     (Kind::NodePool, "autoscalers"),
 ];
 
+/// The keys that no import has, with their objects and the reason.
+const NEVER_READ: &[(&str, &str, &str)] = &[
+    (
+        "charts",
+        "Secrets of Helm",
+        "the values of charts, and registries and digests of images (`mirror`, `digests`), are not read",
+    ),
+    (
+        "gitops",
+        "objects of Flux and Argo CD",
+        "they are not read; the file installs with install.sh",
+    ),
+    (
+        "nodePools",
+        "Nodes",
+        "Kubernetes has no order of pools: those without GPUs come first, and lists in generated objects follow it",
+    ),
+    (
+        "workloads",
+        "Deployments, StatefulSets, Jobs",
+        "workloads are not imported; `gpuc check --manifests` checks their files",
+    ),
+];
+
 /// Imports a cluster.
 ///
 /// # Errors
@@ -145,11 +169,9 @@ pub fn import(input: Input<'_>, registry: &'static Registry) -> Result<Import, I
     let root = root(&cx, registry, &mut report);
     report.add_values("", &root);
     report_unread(&cx, &mut report);
-    report.leave_out(
-        None,
-        "Deployments, StatefulSets, Jobs",
-        "workloads are not imported; `gpuc check --manifests` checks their files",
-    );
+    for (key, source, reason) in NEVER_READ {
+        report.leave_out(Some(key), *source, *reason);
+    }
     report.left_out.sort();
     report.left_out.dedup();
     let yaml = emit::to_yaml(&heading(&cx, &report), &root);

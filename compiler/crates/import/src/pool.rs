@@ -57,7 +57,7 @@ pub(crate) fn pools<'s>(cx: &Context<'s>, report: &mut Report) -> Pools<'s> {
     let (mut groups, control_plane) = groups(cx);
     if let Some(node) = control_plane.first() {
         let reason = format!(
-            "{} of the control plane without GPUs are in no pool",
+            "{} of the control plane without GPUs, or without a machine, are in no pool",
             nodes_text(control_plane.len())
         );
         report.leave_out(
@@ -251,11 +251,17 @@ fn sharing_notes(name: &str, report: &Report) -> Vec<String> {
         .collect()
 }
 
-/// Reports that gpuc-runtime partitions GPUs that the cloud has partitioned.
+/// Reports settings of gpuc-runtime that existing pools do not have: partitions by the cloud, and the startup taint.
 fn report_partitions(name: &str, config: Option<&(NodeConfig, String)>, report: &mut Report) {
-    if let Some((config, at)) = config
-        && is_cut_by_cloud(config)
-    {
+    let Some((config, at)) = config else {
+        return;
+    };
+    if let Some(taint) = &config.startup_taint {
+        let key = format!("nodePools[{name}].taints");
+        let reason = "gpuc sets the startup taint only on pools that it creates";
+        report.leave_out(Some(&key), source(at, "startupTaint", taint), reason);
+    }
+    if is_cut_by_cloud(config) {
         let key = format!("nodePools[{name}].sharing");
         let reason = "the cloud partitions the GPUs of this pool; in an existing pool, gpuc-runtime applies the same layout itself";
         report.leave_out(Some(&key), source(at, "sharing.mig.apply", false), reason);

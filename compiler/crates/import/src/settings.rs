@@ -179,12 +179,12 @@ fn buckets(cx: &Context<'_>) -> Vec<Item> {
     items.collect()
 }
 
-/// The key `priorities`: the PriorityClasses that no component brings.
+/// The key `priorities`: the PriorityClasses that no component installs.
 pub(crate) fn priorities(cx: &Context<'_>, report: &mut Report) -> Vec<Item> {
     let mut items = Vec::new();
     for class in cx.state.objects(Kind::PriorityClass) {
         let name = class.metadata.name.as_str();
-        // Kubernetes and the clouds bring classes of their own.
+        // Kubernetes and the clouds create classes of their own.
         if name.starts_with("system-") || name.starts_with("gmp-") || name.starts_with("gke-") {
             continue;
         }

@@ -171,7 +171,8 @@ fn plugin(
     Some((plugin, Evidence::guess(at, reason)))
 }
 
-/// The device plugin that a cloud brings: GKE's, which runs on every pool that does not opt out, or that of Bottlerocket.
+/// The device plugin that a cloud includes: GKE's, which runs on every pool that does not opt out, or that of
+/// Bottlerocket.
 fn plugin_of_cloud(described: &CloudPool<'_>) -> Option<(DevicePlugin, Evidence)> {
     let image = text(described.value, "/amiType").unwrap_or_default();
     if image.starts_with("BOTTLEROCKET_") && image.contains("_NVIDIA") {

@@ -208,3 +208,41 @@ fn the_name_of_the_context_has_the_account() {
     );
     assert_eq!(errors(&import), Vec::<String>::new(), "{}", import.yaml);
 }
+
+#[test]
+fn nodes_of_fargate_and_of_the_control_plane_are_in_no_pool() {
+    let fargate = json!({"eks.amazonaws.com/compute-type": "fargate"});
+    let control = json!({"node-role.kubernetes.io/control-plane": ""});
+    let web = json!({"eks.amazonaws.com/nodegroup": "web", "node.kubernetes.io/instance-type": "m7i.xlarge"});
+    let objects = [
+        node(
+            "fargate-1",
+            &fargate,
+            &["eks.amazonaws.com/compute-type=fargate:NoSchedule"],
+            &json!({}),
+        ),
+        node("control-1", &control, &[], &json!({})),
+        node("web-1", &web, &[], &json!({})),
+    ];
+    let import = imported(&objects, &[]);
+    assert_eq!(
+        read(&import)["nodePools"].as_array().unwrap().len(),
+        1,
+        "{}",
+        import.yaml
+    );
+    let left_out = import
+        .report
+        .left_out
+        .iter()
+        .find(|it| it.reason.starts_with("2 nodes of the control plane"));
+    assert!(left_out.is_some(), "{:?}", import.report.left_out);
+    // A cluster of one node runs everything on it.
+    let import = imported(&[node("control-1", &control, &[], &json!({}))], &[]);
+    assert_eq!(
+        read(&import)["nodePools"].as_array().unwrap().len(),
+        1,
+        "{}",
+        import.yaml
+    );
+}

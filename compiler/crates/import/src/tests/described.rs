@@ -1,8 +1,9 @@
 //! Pools that the clouds' command-line tools describe.
 //!
-//! The formats are those of `aws eks describe-cluster` and `describe-nodegroup`
-//! (<https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html>, 2026-11-28), of `gcloud container clusters describe`
+//! The formats are those of `aws eks describe-cluster` and `describe-nodegroup`, of `gcloud container clusters describe`
 //! (the API `container/v1`), and of `az aks show` (the API `managedClusters`).
+//!
+//! Source: <https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html>, 2026-11-28.
 
 use serde_json::{Value, json};
 
