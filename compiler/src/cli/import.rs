@@ -37,10 +37,12 @@ pub(crate) fn run(cli: &Cli, args: &ImportArgs) -> Result<Exit> {
         Some(folder) => read_folder(folder)?,
         None => live::read(args.context.as_deref())?,
     };
+    let current = || gpuc_collect::current_context().filter(|_| args.from.is_none());
+    let context = args.context.clone().or_else(current);
     let input = Input {
         state: &state,
         cloud: &cloud,
-        context: args.context.as_deref(),
+        context: context.as_deref(),
     };
     let imported = import(input, &gpuc::REGISTRY)?;
     match &args.out {
@@ -147,9 +149,11 @@ fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
     for one in loaded {
         let compilation = compile(one, &options);
         if let Some((tree, _)) = &compilation.output {
-            let files = tree.files().into_iter();
-            let manifests =
-                files.filter(|(path, _)| path.starts_with("manifests/") && path.ends_with(".yaml"));
+            let is_manifest = |path: &str| {
+                let extension = Path::new(path).extension();
+                path.starts_with("manifests/") && extension.is_some_and(|it| it == "yaml")
+            };
+            let manifests = tree.files().filter(|(path, _)| is_manifest(path));
             objects.extend(manifests.flat_map(|(_, file)| documents(&file.contents)));
         }
         report.append(compilation.report);

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use kube::config::KubeConfigOptions;
+use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 
 /// The cluster cannot be reached with the kubeconfig.
@@ -16,6 +16,11 @@ impl fmt::Display for ConnectError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
+}
+
+/// The name of the current context in the kubeconfig; `None` without a readable kubeconfig.
+pub fn current_context() -> Option<String> {
+    Kubeconfig::read().ok()?.current_context
 }
 
 /// Creates a client for a context of the kubeconfig, or for the current context. Without a kubeconfig and in a pod, it

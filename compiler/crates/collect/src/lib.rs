@@ -7,7 +7,7 @@ mod client;
 mod collect;
 mod request;
 
-pub use client::{ConnectError, connect};
+pub use client::{ConnectError, connect, current_context};
 pub use collect::{Collection, Page, collect};
 
 use std::time::Duration;

@@ -139,8 +139,10 @@ fn split_by_gpus<'s>(cx: &Context<'s>, key: GroupKey, nodes: Vec<&'s Node>) -> V
     else {
         return vec![Group { key, nodes }];
     };
-    // gpuc's own pools have one machine type.
-    if kinds.len() < 2 || *label == POOL_LABELS[0] {
+    let mut described = cx.files.pools.iter();
+    let is_described = described.any(|pool| pool.label() == *label && pool.name == value);
+    // gpuc's own pools have one machine type, and a pool that the cloud describes stays one pool.
+    if kinds.len() < 2 || *label == POOL_LABELS[0] || is_described {
         return vec![Group { key, nodes }];
     }
     let mut machines: BTreeMap<Option<&str>, Vec<&Node>> = BTreeMap::new();
