@@ -74,6 +74,9 @@ pub(crate) fn pool_stack(
         };
         report.leave_out(Some(&key), format!("the nodes of pool {name}"), reason);
     }
+    if let Some(pod) = advertisers.get(&Advertiser::Nvidia) {
+        report_other_release(name, stack.plugin, pod, report);
+    }
     let installs_own = stack.plugin.is_none() && !stack.settings.contains_key("allocation");
     if installs_own {
         let reason = "no known device plugin runs, so that gpuc installs its own; replace it";
@@ -169,6 +172,25 @@ fn plugin(
     let (plugin, at) = found.filter(|_| !cx.is_complete(Kind::Pod))?;
     let reason = "the pods are not known; this DaemonSet advertises GPUs in the cluster";
     Some((plugin, Evidence::guess(at, reason)))
+}
+
+/// Reports a device plugin that another release than gpuc's installed: after an installation by gpuc, two of them would
+/// advertise the same GPUs.
+fn report_other_release(pool: &str, plugin: Option<DevicePlugin>, pod: &Pod, report: &mut Report) {
+    let own = format!("nvidia-device-plugin-{pool}");
+    let set = pod.metadata.controller().map_or("", |owner| &owner.name);
+    let key = format!("nodePools[{pool}].stack.devicePlugin");
+    let reason = match plugin {
+        Some(DevicePlugin::Nvidia) if set != own => {
+            "gpuc installs releases of its own: remove this DaemonSet in the same step, or two advertise the GPUs"
+        }
+        Some(DevicePlugin::Operator) => {
+            "gpuc installs the release `gpu-operator` in the namespace `gpu-operator` with values of its own"
+        }
+        _ => return,
+    };
+    let at = format!("DaemonSet {}/{set}", pod.metadata.namespace);
+    report.leave_out(Some(&key), at, reason);
 }
 
 /// The device plugin that a cloud includes: GKE's, which runs on every pool that does not opt out, or that of

@@ -1,7 +1,7 @@
 //! Pools that the clouds' command-line tools describe.
 //!
-//! The formats are those of `aws eks describe-cluster` and `describe-nodegroup`, of `gcloud container clusters describe`
-//! (the API `container/v1`), and of `az aks show` (the API `managedClusters`).
+//! The formats are those of `aws eks describe-cluster` and `describe-nodegroup`, of `gcloud container clusters
+//! describe` (the API `container/v1`), and of `az aks show` (the API `managedClusters`).
 //!
 //! Source: <https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html>, 2026-11-28.
 
