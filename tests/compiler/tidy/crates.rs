@@ -22,6 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("diff", &["schema", "syntax", "model", "compile"]),
     ("live", &["schema", "syntax", "model"]),
+    ("import", &["schema", "syntax", "model", "live"]),
     // The only crate that uses the network.
     ("collect", &["live"]),
 ];
