@@ -22,6 +22,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("diff", &["schema", "syntax", "model", "compile"]),
     ("live", &["schema", "syntax", "model"]),
+    ("prove", &["schema", "syntax", "model"]),
     // The only crate that uses the network.
     ("collect", &["live"]),
 ];
