@@ -458,6 +458,31 @@ fn a_missing_table_and_a_run_without_end_are_not_proven() {
     assert_eq!(ids(&judgement), ["run-incomplete"]);
 }
 
+/// The rows of `fabricTest`, whose sums are in place only (gpuc-compile `lower/workloads/programs/fabric_test.py`).
+#[test]
+fn rows_of_the_workload_are_judged() {
+    let log = good_log(Fabric::Efa);
+    let (messages, _) = log.split_once("# nThread").unwrap();
+    let table = |bandwidth: &str, wrong: &str| {
+        format!(
+            "{messages}# Collective test starting: all_reduce with torch.distributed
+  4294967296   1073741824 float sum -1 N/A N/A N/A N/A 15454.07 277.92 486.36 0
+  8589934592   2147483648 float sum -1 N/A N/A N/A N/A 30571.59 280.98 {bandwidth} {wrong}
+# Out of bounds values : 0 OK
+"
+        )
+    };
+    assert!(judge_log(Fabric::Efa, &table("491.71", "0")).is_proven());
+    assert_eq!(
+        ids(&judge_log(Fabric::Efa, &table("91.71", "0"))),
+        ["below-floor"]
+    );
+    assert_eq!(
+        ids(&judge_log(Fabric::Efa, &table("491.71", "5"))),
+        ["wrong-results"]
+    );
+}
+
 #[test]
 fn shared_memory_between_gpus_is_not_nvlink() {
     let judgement = reasons(Fabric::NvLink, "via P2P/CUMEM", "via SHM/direct/direct");
