@@ -14,7 +14,6 @@ const WORKLOAD_VALUES: &[(&str, &[&str])] = &[
     ("pool", &["old", "slices"]),
     ("team", &["research", "other"]),
     ("cudaTest.gpus", &["2", "9"]),
-    ("fabricTest.nodes", &["2", "3"]),
     ("minBusBandwidth", &["100", "200"]),
     (
         "image",

@@ -5,7 +5,7 @@
 //! only and is listed here.
 
 use gpuc_schema::config::{Extra, Rdma};
-use gpuc_schema::gpu::GpuModel;
+use gpuc_schema::gpu::{GpuModel, NVLINK_BENCHMARK_MODEL};
 
 use crate::{Cluster, MachineType, Pool, PoolGpus};
 
@@ -150,7 +150,7 @@ pub const GIB: u64 = 1 << 30;
 /// The facts were collected 2026-11-28. The floor is the default of a check before jobs, for any machine with NVLink;
 /// it is listed only for GPUs for which a measurement exists.
 static NVLINK_FLOORS: &[BandwidthFloor] = &[BandwidthFloor {
-    machine: "h100-sxm5-80gb",
+    machine: NVLINK_BENCHMARK_MODEL,
     fabric: Fabric::NvLink,
     collective: Collective::AllReduce,
     nodes: 1,

@@ -180,7 +180,6 @@ libfabric for EFA",
         patterns: &[
             "unhandled (?:system|cuda) error",
             "nccl(?:System|UnhandledCuda|Internal|Remote)Error",
-            "internal error - please report",
         ],
         text: "NCCL stopped with an error",
         help: "the warning of NCCL before it has the details",

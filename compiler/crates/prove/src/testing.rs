@@ -177,3 +177,23 @@ pub(crate) fn judge_log(fabric: Fabric, log: &str) -> Judgement {
 pub(crate) fn ids(judgement: &Judgement) -> Vec<&'static str> {
     judgement.reasons.iter().map(|it| it.id).collect()
 }
+
+/// The reasons after all occurrences of a text in a good log are replaced, which must exist.
+pub(crate) fn reasons(fabric: Fabric, from: &str, to: &str) -> Judgement {
+    let log = good_log(fabric);
+    assert!(log.contains(from), "{from}");
+    judge_log(fabric, &log.replace(from, to))
+}
+
+/// The reasons after the lines with a text are removed from a good log.
+pub(crate) fn without(fabric: Fabric, text: &str) -> Judgement {
+    let log = good_log(fabric);
+    let lines: Vec<&str> = log.lines().filter(|line| !line.contains(text)).collect();
+    assert!(lines.len() < log.lines().count(), "{text}");
+    judge_log(fabric, &lines.join("\n"))
+}
+
+/// The identifiers of the warnings.
+pub(crate) fn warnings(judgement: &Judgement) -> Vec<&'static str> {
+    judgement.warnings.iter().map(|it| it.id).collect()
+}

@@ -9,7 +9,7 @@ mod volume;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Fragment;
+use super::{Fragment, Quantity};
 use crate::{Span, Spanned};
 
 pub use batch::*;
@@ -184,6 +184,14 @@ impl<'w> Task<'w> {
             Self::CudaTest(it) => it.image.as_ref(),
             Self::FabricTest(it) => it.image.as_ref(),
             task => task.pods().map(|pods| pods.image),
+        }
+    }
+
+    /// The memory of each pod, if set.
+    pub fn memory(self) -> Option<&'w Spanned<Quantity>> {
+        match self {
+            Self::FabricTest(it) => it.memory.as_ref(),
+            task => task.pods().and_then(|pods| pods.memory),
         }
     }
 

@@ -1,3 +1,5 @@
+//! Tests of the diagnostics.
+
 use proptest::prelude::*;
 
 use super::{Expectation, Status, judge, reports};

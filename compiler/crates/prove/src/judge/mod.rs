@@ -13,6 +13,8 @@ mod nvlink;
 #[cfg(test)]
 mod pools;
 mod ranks;
+#[cfg(test)]
+mod result_tests;
 mod results;
 #[cfg(test)]
 mod tests;

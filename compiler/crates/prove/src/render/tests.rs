@@ -1,3 +1,5 @@
+//! Tests of the output.
+
 use gpuc_model::fabric::Fabric;
 use serde_json::Value;
 

@@ -30,10 +30,6 @@ const RENDEZVOUS: u16 = 29400;
 /// without end.
 const DEADLINE_SECONDS: u32 = 1800;
 
-/// The memory for each GPU with huge pages, which Kubernetes grants only with memory: for the CUDA context and the
-/// buffers of NCCL (from memory).
-const MEMORY_GIB_PER_GPU: u32 = 8;
-
 /// The user and group `nobody`, where namespaces do not allow root.
 const NOBODY_ID: u32 = 65534;
 
@@ -169,10 +165,11 @@ fn env(work: &WorkloadContext<'_>, test: &FabricTest, needs: &InterconnectNeeds)
 fn resources(work: &WorkloadContext<'_>, test: &FabricTest, needs: &InterconnectNeeds) -> Value {
     let mut amounts = pod::device_resources(work, &work.pools);
     amounts.extend(needs.resources.clone());
-    if let Some(huge_pages) = &needs.huge_pages {
-        let memory = test.gpus_per_node.value.saturating_mul(MEMORY_GIB_PER_GPU);
-        amounts.insert("memory".to_owned(), json!(format!("{memory}Gi")));
-        amounts.insert("hugepages-2Mi".to_owned(), json!(huge_pages));
+    if let Some(memory) = &test.memory {
+        amounts.insert("memory".to_owned(), json!(memory.value.0));
+        if let Some(huge_pages) = &needs.huge_pages {
+            amounts.insert("hugepages-2Mi".to_owned(), json!(huge_pages));
+        }
     }
     let claims = pod::placement_fields(work, &work.pools);
     let has_claim = claims.get("resourceClaims").is_some();
