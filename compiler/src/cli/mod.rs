@@ -18,6 +18,7 @@ mod findings;
 mod git;
 mod git_command;
 mod graph;
+mod import;
 mod init;
 mod inputs;
 mod live;
@@ -129,6 +130,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Expand(args) => expand::run(cli, args),
         Command::Explain(args) => explain::run(args),
         Command::Graph(args) => graph::run(cli, args),
+        Command::Import(args) => import::run(cli, args),
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),

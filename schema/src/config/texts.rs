@@ -292,6 +292,7 @@ impl<'a> Texts<'a> {
         }
         match task {
             Task::CudaTest(it) => self.add_all(&it.image),
+            Task::FabricTest(it) => self.add_all(&it.image),
             Task::CronJob(it) => {
                 self.add(&it.schedule);
                 self.add_all(&it.time_zone);
@@ -408,6 +409,7 @@ mod tests {
                     "startup": {"port": 1, "path": "@p2"}, "liveness": {"port": 1, "path": "@p3"}},
                     "autoscaling": {"min": 1, "max": 2, "metric": {"name": "@mn", "average": "1"}}}},
                 {"name": "@w4", "cudaTest": {"image": "@i4"}},
+                {"name": "@w7", "fabricTest": {"gpusPerNode": 1, "image": "@i7"}},
                 {"name": "@w5", "cronJob": {"image": "@i5", "schedule": "@sch", "timeZone": "@tz"}},
                 {"name": "@w6", "leaderWorkerSet": {"image": "@i6", "nodes": 1, "gpusPerNode": 1,
                     "leader": {"command": ["@lc"], "args": ["@la"]}}}],

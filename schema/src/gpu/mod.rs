@@ -77,6 +77,11 @@ pub struct GpuModel {
 /// NVLink (GB200 and GB300), 2026-11-21.
 pub static MULTI_NODE_NVLINK_MODELS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB];
 
+/// The GPU model for which the bandwidth of NVLink inside a node is documented, with eight GPUs and `NVSwitch`.
+///
+/// Source: NVIDIA/nccl-tests issues 290 and 212, 2026-11-28.
+pub const NVLINK_BENCHMARK_MODEL: &str = "h100-sxm5-80gb";
+
 impl GpuModel {
     /// Whether the model has multi-node NVLink.
     pub fn has_multi_node_nvlink(&self) -> bool {

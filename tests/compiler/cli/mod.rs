@@ -8,6 +8,7 @@ mod expand;
 mod findings;
 mod fleets;
 mod graphs;
+mod import;
 mod inputs;
 mod interruption;
 mod manifests;

@@ -14,6 +14,7 @@ const WORKLOAD_VALUES: &[(&str, &[&str])] = &[
     ("pool", &["old", "slices"]),
     ("team", &["research", "other"]),
     ("cudaTest.gpus", &["2", "9"]),
+    ("minBusBandwidth", &["100", "200"]),
     (
         "image",
         &[

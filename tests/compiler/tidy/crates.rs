@@ -22,6 +22,8 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     ("diff", &["schema", "syntax", "model", "compile"]),
     ("live", &["schema", "syntax", "model"]),
+    ("import", &["schema", "syntax", "model", "live"]),
+    ("prove", &["schema", "syntax", "model"]),
     // The only crate that uses the network.
     ("collect", &["live"]),
 ];

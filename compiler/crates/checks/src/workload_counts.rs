@@ -36,6 +36,9 @@ pub(super) fn positive_counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>
         Task::PytorchJob(it) => {
             counts.extend(it.deadline_seconds.map(|it| ("deadlineSeconds", it)));
         }
+        Task::FabricTest(it) => {
+            counts.extend(it.min_bus_bandwidth.map(|it| ("minBusBandwidth", it)));
+        }
         Task::CudaTest(_) | Task::StatefulSet(_) | Task::JobSet(_) | Task::LeaderWorkerSet(_) => {}
     }
     let port = |port: Spanned<u16>| port.map(u32::from);
@@ -86,7 +89,7 @@ pub(super) fn int32_counts(task: Task<'_>) -> Vec<(&'static str, Spanned<u32>)> 
         }
         Task::StatefulSet(it) => numbers.push(("replicas", it.replicas)),
         Task::LeaderWorkerSet(it) => numbers.push(("replicas", it.replicas)),
-        Task::CudaTest(_) => {}
+        Task::CudaTest(_) | Task::FabricTest(_) => {}
     }
     numbers
 }

@@ -47,7 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     for workload in &cluster.config.workloads {
         let task = workload.task();
         let nodes = task.and_then(Task::nodes).filter(|nodes| nodes.value > 1);
-        let memory = task.and_then(Task::pods).and_then(|pods| pods.memory);
+        let memory = task.and_then(Task::memory);
         let (Some(nodes), None) = (nodes, memory) else {
             continue;
         };

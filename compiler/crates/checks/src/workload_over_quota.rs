@@ -180,7 +180,7 @@ fn check_quantities(
 ) {
     let pools = cluster.candidate_pools(workload);
     let pool = pools.first().copied().or(cluster.pools.first());
-    let (Some(pool), Some(_)) = (pool, task.pods()) else {
+    let Some(pool) = pool.filter(|_| !matches!(task, Task::CudaTest(_))) else {
         return;
     };
     let demand = Demand::for_workload(cluster, workload, pool);
@@ -259,12 +259,16 @@ fn check_gpus_per_container(workload: &Workload, task: Task<'_>, team: &Team, re
 fn check_container(workload: &Workload, task: Task<'_>, team: &Team, report: &mut Report) {
     let limits = team.limits.as_ref();
     let max = limits.and_then(|limits| limits.max.as_ref());
-    let (Some(max), Some(pods)) = (max, task.pods()) else {
+    let Some(max) = max else {
         return;
     };
     for (resource_name, requested, max) in [
-        ("CPU", pods.cpu, max.cpu.as_ref()),
-        ("memory", pods.memory, max.memory.as_ref()),
+        (
+            "CPU",
+            task.pods().and_then(|pods| pods.cpu),
+            max.cpu.as_ref(),
+        ),
+        ("memory", task.memory(), max.memory.as_ref()),
     ] {
         let (Some(requested), Some(max)) = (requested, max) else {
             continue;

@@ -107,6 +107,7 @@ impl Validator<'_> {
             self.check_probes(probes);
         }
         match task {
+            Task::FabricTest(it) => self.check_memory(it.memory.as_ref()),
             Task::CronJob(job) => self.check_schedule(job),
             Task::Deployment(it) => {
                 if let Some(scaling) = &it.autoscaling {
@@ -130,9 +131,26 @@ impl Validator<'_> {
         }
     }
 
+    fn check_memory(&mut self, memory: Option<&Spanned<Quantity>>) {
+        self.check_quantity("memory", "`16Gi` or `512Mi`", memory, false);
+        self.check_small_memory(memory);
+    }
+
+    fn check_small_memory(&mut self, memory: Option<&Spanned<Quantity>>) {
+        let Some(quantity) = memory else { return };
+        let count = quantity.thousandths();
+        if count.is_some_and(|count| count > 0 && count < MIN_MEMORY) {
+            let text = &quantity.value.0;
+            let message = format!("the memory `{text}` is less than 1 MiB");
+            let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
+            let help = format!("the unit is bytes; did you mean `{number}Gi`?");
+            self.report_invalid(quantity.span, message, &help);
+        }
+    }
+
     fn check_pods(&mut self, pods: &Pods<'_>) {
         self.check_quantity("CPU cores", "`4`, `0.5` or `500m`", pods.cpu, false);
-        self.check_quantity("memory", "`16Gi` or `512Mi`", pods.memory, false);
+        self.check_memory(pods.memory);
         self.check_quantity(
             "memory",
             "`16Gi`, or `0` for none",
@@ -140,15 +158,7 @@ impl Validator<'_> {
             true,
         );
         let count = |it: Option<&Spanned<Quantity>>| it.and_then(|it| it.thousandths());
-        for quantity in [pods.memory, pods.shared_memory].into_iter().flatten() {
-            if count(Some(quantity)).is_some_and(|count| count > 0 && count < MIN_MEMORY) {
-                let text = &quantity.value.0;
-                let message = format!("the memory `{text}` is less than 1 MiB");
-                let number = text.trim_end_matches(|c: char| !c.is_ascii_digit());
-                let help = format!("the unit is bytes; did you mean `{number}Gi`?");
-                self.report_invalid(quantity.span, message, &help);
-            }
-        }
+        self.check_small_memory(pods.shared_memory);
         if let (Some(shared), Some(memory)) = (pods.shared_memory, pods.memory)
             && count(Some(shared)) > count(Some(memory))
         {

@@ -81,7 +81,11 @@ fn is_reserved(task: Task<'_>, name: &str) -> bool {
         Task::PytorchJob(_) => rendezvous || master,
         Task::LeaderWorkerSet(_) => name.starts_with("LWS_"),
         Task::Job(_) => name == COMPLETION_INDEX,
-        Task::CudaTest(_) | Task::CronJob(_) | Task::Deployment(_) | Task::StatefulSet(_) => false,
+        Task::CudaTest(_)
+        | Task::FabricTest(_)
+        | Task::CronJob(_)
+        | Task::Deployment(_)
+        | Task::StatefulSet(_) => false,
     }
 }
 

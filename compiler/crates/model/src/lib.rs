@@ -23,6 +23,7 @@ mod cluster_teams;
 mod daemon_sets;
 pub mod derive;
 mod device_class;
+pub mod fabric;
 mod gpu_labels;
 pub mod metrics;
 mod node_range;

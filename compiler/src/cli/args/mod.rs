@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpuc_syntax::diag::render::Format;
 
-pub(crate) use running::{DoctorArgs, DoctorFormat, FailOn, RunningArgs, SnapshotArgs};
+pub(crate) use running::{
+    DoctorArgs, DoctorFormat, FailOn, ImportArgs, ReportFormat, RunningArgs, SnapshotArgs,
+};
 
 /// The exit codes, for scripts and pipelines.
 const EXIT_CODES: &str = "\
@@ -70,6 +72,8 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Draw clusters: pools, GPUs and MIG devices, teams and quotas, and the install order.
     Graph(GraphArgs),
+    /// Write the gpu-cluster.yaml that describes a running cluster, with a report of what is guessed or left out.
+    Import(ImportArgs),
     /// Explain why a generated file, field or line exists: the input lines, and the rule or fact behind it.
     Why(WhyArgs),
     /// List gpuc's catalog: GPUs, machines, clouds, charts, images.

@@ -62,6 +62,47 @@ pub(crate) struct SnapshotArgs {
     pub(crate) context: Option<String>,
 }
 
+/// `gpuc import`.
+#[derive(Args, Debug)]
+pub(crate) struct ImportArgs {
+    /// The context in the kubeconfig. Default: the current context. The name of a context that the tools of EKS or GKE
+    /// wrote contains the account or project.
+    #[arg(long, value_name = "CONTEXT", conflicts_with = "from")]
+    pub(crate) context: Option<String>,
+    /// Read the state from a folder instead of the API server: a snapshot, the output of `kubectl get -o json` or
+    /// `-o yaml`, a must-gather folder or a troubleshoot bundle. JSON files in its folder `cloud` are read as with
+    /// `--cloud`.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) from: Option<PathBuf>,
+    /// A description of the cluster or of its node pools, as JSON: `aws eks describe-cluster`, `aws eks
+    /// describe-nodegroup`, `gcloud container clusters describe`, `gcloud container node-pools list`, `az aks show` or
+    /// `az aks nodepool list`. Can be repeated. Node pools with a description are written in full.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cloud: Vec<PathBuf>,
+    /// The file to write. It must not exist. Default: standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the file if it exists.
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Build the file, compare the objects of the tree with those of the cluster, and fail with exit code 1 if they
+    /// differ or the file does not build.
+    #[arg(long)]
+    pub(crate) check: bool,
+    /// The output format of the report, on standard error.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ReportFormat,
+}
+
+/// The output format of reports about running clusters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// Human-readable.
+    Text,
+    /// JSON.
+    Json,
+}
+
 /// The severity of findings on which `gpuc doctor` fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {

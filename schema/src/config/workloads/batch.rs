@@ -37,6 +37,36 @@ pub enum CudaProgram {
     NvidiaSmi,
 }
 
+/// A test of the network between the GPUs of several nodes.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FabricTest {
+    /// The number of nodes, with one pod each; one to test NVLink between the GPUs of a node.
+    #[serde(default = "two")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub nodes: Spanned<u32>,
+    /// The number of GPUs per node; all GPUs of a node for a comparable result.
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub gpus_per_node: Spanned<u32>,
+    /// The image, with Python, PyTorch and the network plugin of the pool. Default: NVIDIA's image of PyTorch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["registry.example.com/pytorch:2.8.0"]))]
+    pub image: Option<Spanned<String>>,
+    /// The memory request and limit of each pod. Pods on a pool with EFA get huge pages only with it. Default: none;
+    /// the pod uses free memory.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<Spanned<Quantity>>,
+    /// The lowest accepted bus bandwidth of the largest message, in GB/s. Default: the bandwidth that sources require
+    /// of the machine type, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 2_147_483_647))]
+    pub min_bus_bandwidth: Option<Spanned<u32>>,
+}
+
+fn two() -> Spanned<u32> {
+    Spanned::without_span(2)
+}
+
 kind! {
     /// A run to completion.
     Job {

@@ -9,7 +9,7 @@ mod volume;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Fragment;
+use super::{Fragment, Quantity};
 use crate::{Span, Spanned};
 
 pub use batch::*;
@@ -49,6 +49,10 @@ pub struct Workload {
     /// dedicated pools. It runs as an unprivileged user.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cuda_test: Option<Spanned<CudaTest>>,
+    /// A test of the network between GPUs of several nodes: it measures an `all_reduce`, verifies the sums, and fails
+    /// if NCCL does not use the pool's network or if the bandwidth is too low. It is a Kubernetes Job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fabric_test: Option<Spanned<FabricTest>>,
     /// A run to completion, as a Kubernetes Job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job: Option<Spanned<Job>>,
@@ -89,6 +93,8 @@ pub struct Workload {
 pub enum Task<'w> {
     /// A GPU test.
     CudaTest(&'w CudaTest),
+    /// A test of the network between GPUs.
+    FabricTest(&'w FabricTest),
     /// A Job.
     Job(&'w Job),
     /// A `CronJob`.
@@ -120,6 +126,7 @@ impl Workload {
         }
         collect! {
             cuda_test "cudaTest" CudaTest,
+            fabric_test "fabricTest" FabricTest,
             job "job" Job,
             cron_job "cronJob" CronJob,
             deployment "deployment" Deployment,
@@ -144,6 +151,7 @@ impl Workload {
 /// The keys that select the kind of a workload.
 pub const TASKS: &[&str] = &[
     "cudaTest",
+    "fabricTest",
     "job",
     "cronJob",
     "deployment",
@@ -155,10 +163,10 @@ pub const TASKS: &[&str] = &[
 ];
 
 impl<'w> Task<'w> {
-    /// The settings of the task's pods; `None` for a GPU test.
+    /// The settings of the task's pods; `None` for tests.
     pub fn pods(self) -> Option<Pods<'w>> {
         Some(match self {
-            Self::CudaTest(_) => return None,
+            Self::CudaTest(_) | Self::FabricTest(_) => return None,
             Self::Job(it) => it.pods(),
             Self::CronJob(it) => it.pods(),
             Self::Deployment(it) => it.pods(),
@@ -174,7 +182,16 @@ impl<'w> Task<'w> {
     pub fn image(self) -> Option<&'w Spanned<String>> {
         match self {
             Self::CudaTest(it) => it.image.as_ref(),
+            Self::FabricTest(it) => it.image.as_ref(),
             task => task.pods().map(|pods| pods.image),
+        }
+    }
+
+    /// The memory of each pod, if set.
+    pub fn memory(self) -> Option<&'w Spanned<Quantity>> {
+        match self {
+            Self::FabricTest(it) => it.memory.as_ref(),
+            task => task.pods().and_then(|pods| pods.memory),
         }
     }
 
@@ -182,6 +199,7 @@ impl<'w> Task<'w> {
     pub fn gpus(self) -> Option<&'w Spanned<u32>> {
         match self {
             Self::CudaTest(it) => it.gpus.as_ref(),
+            Self::FabricTest(it) => Some(&it.gpus_per_node),
             Self::Job(it) => it.gpus.as_ref(),
             Self::CronJob(it) => it.gpus.as_ref(),
             Self::Deployment(it) => it.gpus.as_ref(),
@@ -196,6 +214,7 @@ impl<'w> Task<'w> {
     /// The number of nodes of a multi-node task; `None` for tasks with independent pods.
     pub fn nodes(self) -> Option<&'w Spanned<u32>> {
         match self {
+            Self::FabricTest(it) => Some(&it.nodes),
             Self::TrainJob(it) => Some(&it.nodes),
             Self::PytorchJob(it) => Some(&it.nodes),
             Self::JobSet(it) => Some(&it.nodes),
@@ -208,6 +227,7 @@ impl<'w> Task<'w> {
     pub fn max_pods(self) -> u32 {
         match self {
             Self::CudaTest(_) | Self::CronJob(_) => 1,
+            Self::FabricTest(it) => it.nodes.value,
             // A Job does not run more pods than it has completions left.
             Self::Job(it) => it.parallelism.value.min(it.completions.value),
             Self::Deployment(it) => match &it.autoscaling {

@@ -2,6 +2,7 @@
 
 mod addons;
 mod autoscaler;
+mod bandwidth;
 mod cluster;
 mod commands;
 pub mod cpu;
@@ -41,6 +42,7 @@ use gpuc_model::cloud::{
     Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
     MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
 };
+use gpuc_model::fabric::{BandwidthFloor, Fabric};
 use gpuc_model::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use gpuc_model::{
     AdvertisedResource, Cluster, DaemonSetRequests, Label, MachineType, Pool, PoolSpec, PoolTaint,
@@ -274,6 +276,15 @@ impl NodeFacts for Eks {
             huge_pages_mib: if has_huge_pages { 5120 } else { 0 },
             ..InterconnectSettings::default()
         }
+    }
+
+    fn network_fabric(&self, pool: &Pool) -> Option<Fabric> {
+        let has_efa = (pool.interconnect.iter()).any(|resource| resource.name == EFA_RESOURCE);
+        has_efa.then_some(Fabric::Efa)
+    }
+
+    fn bandwidth_floors(&self) -> &'static [BandwidthFloor] {
+        bandwidth::FLOORS
     }
 
     fn all_interconnect_resources(&self) -> &'static [&'static str] {

@@ -1,6 +1,7 @@
 //! Azure Kubernetes Service, managed with `az`.
 
 mod address_ranges;
+mod bandwidth;
 mod blob;
 mod cluster;
 mod cluster_fields;
@@ -36,6 +37,7 @@ use gpuc_model::cloud::{
     MachineName, NameRule, NoRdma, NodeFacts, NodeRepair, OPERATING_SYSTEM, Provision,
     topology_labels,
 };
+use gpuc_model::fabric::BandwidthFloor;
 use gpuc_model::plan::{Command, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, Label, MachineType, Pool, PoolSpec, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
@@ -218,6 +220,10 @@ impl NodeFacts for Azure {
             labels.extend(labels::automatic_labels(pool));
         }
         labels
+    }
+
+    fn bandwidth_floors(&self) -> &'static [BandwidthFloor] {
+        bandwidth::FLOORS
     }
 
     /// Sizes without GPUs have `InfiniBand` if they belong to a series for high-performance computing, whose names

@@ -4,6 +4,7 @@ mod accelerator;
 mod addons;
 mod admission;
 pub mod attachable_gpus;
+mod bandwidth;
 mod cluster;
 mod cluster_fields;
 pub mod cpu;
@@ -48,6 +49,7 @@ use gpuc_model::cloud::{
     Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
     MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
 };
+use gpuc_model::fabric::{BandwidthFloor, Fabric};
 use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
 use gpuc_model::{Cluster, DaemonSetRequests, Label, MachineType, Pool, PoolSpec, PoolTaint};
 use gpuc_syntax::node::Origin;
@@ -276,6 +278,17 @@ impl NodeFacts for Gke {
             .into_iter()
             .chain(gpudirect::pool_daemons(pool))
             .collect()
+    }
+
+    fn network_fabric(&self, pool: &Pool) -> Option<Fabric> {
+        pool.settings.network.gpudirect.as_ref()?;
+        gpudirect::pool_protocol(pool)
+            .ok()
+            .map(|protocol| protocol.fabric)
+    }
+
+    fn bandwidth_floors(&self) -> &'static [BandwidthFloor] {
+        bandwidth::FLOORS
     }
 
     fn rdma(&self, _pool: &Pool, _rdma: &Rdma) -> Result<(), NoRdma> {

@@ -32,7 +32,7 @@ impl Advertiser {
 /// Source of the names: NVIDIA/k8s-device-plugin `deployments/helm/nvidia-device-plugin/values.yaml`; GKE
 /// GoogleCloudPlatform/container-engine-accelerators `cmd/nvidia_gpu/device-plugin.yaml`; kubernetes-sigs
 /// dra-driver-nvidia-gpu `deployments/helm/dra-driver-nvidia-gpu/values.yaml`, 2026-11-28.
-pub(super) fn advertiser_of(metadata: &Metadata, spec: &PodSpec) -> Option<Advertiser> {
+pub fn advertiser_of(metadata: &Metadata, spec: &PodSpec) -> Option<Advertiser> {
     let has_image = |name: &str| {
         let mut containers = spec.containers.iter();
         containers.any(|container| image_name(&container.image) == name)

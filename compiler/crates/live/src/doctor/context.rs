@@ -70,7 +70,7 @@ pub struct ExpectedGpus {
 }
 
 /// The labels with which clouds and node provisioners name the pool of a node.
-pub(crate) const POOL_LABELS: &[&str] = &[
+pub const POOL_LABELS: &[&str] = &[
     "gpuc.dev/pool",
     "eks.amazonaws.com/nodegroup",
     "cloud.google.com/gke-nodepool",

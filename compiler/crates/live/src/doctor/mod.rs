@@ -24,11 +24,11 @@ mod story;
 mod testing;
 mod verdict;
 
-pub use advertiser::Advertiser;
+pub use advertiser::{Advertiser, advertiser_of};
 pub use causes::Cause;
 pub use check::{Check, Logs};
 pub use checks::CHECKS;
-pub use context::{Context, ExpectedGpus, NodeFacts};
+pub use context::{Context, ExpectedGpus, NodeFacts, POOL_LABELS};
 pub use demand::{PodDemand, requests};
 pub use finding::{Evidence, Finding, Layer};
 pub use placement::{Misfit, misfits, usage};

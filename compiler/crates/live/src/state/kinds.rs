@@ -33,6 +33,8 @@ pub enum Kind {
     LimitRange,
     /// RoleBindings.
     RoleBinding,
+    /// NetworkPolicies.
+    NetworkPolicy,
     /// RuntimeClasses.
     RuntimeClass,
     /// PriorityClasses.
@@ -45,6 +47,8 @@ pub enum Kind {
     ValidatingWebhookConfiguration,
     /// Webhooks that change objects.
     MutatingWebhookConfiguration,
+    /// Bindings of admission policies.
+    ValidatingAdmissionPolicyBinding,
     /// DeviceClasses of DRA.
     DeviceClass,
     /// ResourceSlices of DRA.
@@ -155,6 +159,12 @@ pub static KINDS: &[KindInfo] = &[
         "rolebindings",
     ),
     built_in(
+        Kind::NetworkPolicy,
+        "networking.k8s.io",
+        "NetworkPolicy",
+        "networkpolicies",
+    ),
+    built_in(
         Kind::RuntimeClass,
         "node.k8s.io",
         "RuntimeClass",
@@ -189,6 +199,12 @@ pub static KINDS: &[KindInfo] = &[
         "admissionregistration.k8s.io",
         "MutatingWebhookConfiguration",
         "mutatingwebhookconfigurations",
+    ),
+    built_in(
+        Kind::ValidatingAdmissionPolicyBinding,
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicyBinding",
+        "validatingadmissionpolicybindings",
     ),
     optional(
         Kind::DeviceClass,

@@ -23,6 +23,7 @@ use gpuc_schema::{Span, Spanned};
 use serde_json::{Map, Value};
 
 use crate::check::{Checked, Rule};
+use crate::fabric::{BandwidthFloor, Fabric};
 use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use crate::{AdvertisedResource, Cluster, DaemonSetRequests, Label, Pool, PoolSpec, PoolTaint};
 pub use facts::{
@@ -156,6 +157,18 @@ pub trait NodeFacts {
     fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
         let _ = pool;
         InterconnectSettings::default()
+    }
+
+    /// The network between the nodes of a pool for data of GPUs, if gpuc configures one for this cloud. RDMA, which the
+    /// file names, is independent of the cloud.
+    fn network_fabric(&self, pool: &Pool) -> Option<Fabric> {
+        let _ = pool;
+        None
+    }
+
+    /// The bandwidth of networks between machines of this cloud.
+    fn bandwidth_floors(&self) -> &'static [BandwidthFloor] {
+        &[]
     }
 
     /// The names of all interconnect resources.

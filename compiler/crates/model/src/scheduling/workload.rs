@@ -51,7 +51,7 @@ impl<'c> RunningWorkload<'c> {
     /// rule reports, and for a test, which completes before another workload has to wait for it.
     pub fn from_workload(cluster: &'c Cluster, workload: &'c Spanned<Workload>) -> Option<Self> {
         let task = workload.task()?;
-        if matches!(task, Task::CudaTest(_)) {
+        if matches!(task, Task::CudaTest(_) | Task::FabricTest(_)) {
             return None;
         }
         let pools = fitting_pools(cluster, workload);

@@ -27,7 +27,7 @@ impl Demand {
                 Some(sidecars.map_or(own, |sidecars| own.plus(sidecars)))
             };
         let cpu = pods.and_then(|it| Amount::from_quantity(it.cpu, 1));
-        let memory = pods.and_then(|it| Amount::from_quantity(it.memory, 1000));
+        let memory = Amount::from_quantity(task.memory(), 1000);
         let mut demand = Self {
             cpu: sum_with_sidecars(cpu, defaults.cpu, sidecars.cpu),
             memory: sum_with_sidecars(memory, defaults.memory, sidecars.memory),

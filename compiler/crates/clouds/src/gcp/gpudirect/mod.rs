@@ -12,6 +12,7 @@ mod tests;
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::NoRdma;
+use gpuc_model::fabric::Fabric;
 use gpuc_model::plan::IdentityCheck;
 use gpuc_model::{Cluster, MachineType, Pool};
 use gpuc_schema::Spanned;
@@ -30,6 +31,8 @@ pub(super) const COMPONENT: &str = "gpudirect";
 /// A GPUDirect protocol of one machine family, and its components.
 #[derive(Debug)]
 pub(super) struct Protocol {
+    /// Network that NCCL uses with it.
+    pub(super) fabric: Fabric,
     /// Number of GPU interfaces of a node.
     pub(super) interfaces: usize,
     /// Short name of the protocol, which is part of file names: `tcpxo`.
@@ -72,6 +75,7 @@ const LIBRARY_DIR: &str = "/usr/local/nvidia/lib64";
 /// `gpudirect-tcpxo/nccl-test-latest.yaml`; the file of the health check: CEA@3aa66cbe
 /// `gpudirect-tcpxo/best-practice.md`.
 static TCPXO: Protocol = Protocol {
+    fabric: Fabric::TcpXo,
     interfaces: 8,
     name: "tcpxo",
     installer: "nccl-tcpxo-installer",
@@ -137,6 +141,7 @@ static TCPXO: Protocol = Protocol {
 /// The plugin expects the daemon's sockets in the directory that `NCCL_GPUDIRECTTCPX_UNIX_CLIENT_PREFIX` names:
 /// cluster-toolkit's guide to A3 High with Slurm.
 static TCPX: Protocol = Protocol {
+    fabric: Fabric::TcpX,
     interfaces: 4,
     name: "tcpx",
     installer: "nccl-tcpx-installer",

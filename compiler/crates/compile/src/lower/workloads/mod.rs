@@ -2,6 +2,7 @@
 
 mod batch;
 mod distributed;
+mod fabric_test;
 mod interconnect;
 mod leader_worker_set;
 mod patch;
@@ -73,6 +74,7 @@ pub(crate) fn unpatched_objects(
     };
     let mut objects = match task {
         Task::CudaTest(it) => return batch::cuda_tests(&work, it),
+        Task::FabricTest(it) => fabric_test::objects(&work, it),
         Task::Job(it) => vec![batch::job(&work, it)],
         Task::CronJob(it) => vec![batch::cron_job(&work, it)],
         Task::Deployment(it) => service::deployment(&work, it),

@@ -250,7 +250,7 @@ pub(super) fn device_resources(work: &WorkloadContext<'_>, pools: &[&Pool]) -> M
         .collect()
 }
 
-fn combined_needs(work: &WorkloadContext<'_>, pools: &[&Pool]) -> InterconnectNeeds {
+pub(super) fn combined_needs(work: &WorkloadContext<'_>, pools: &[&Pool]) -> InterconnectNeeds {
     let needs = pools
         .first()
         .zip(work.gpu_request)
@@ -290,7 +290,7 @@ fn env(pods: &Pods<'_>, role: PodRole<'_>, needs: &InterconnectNeeds) -> Vec<Val
 
 /// The security context of the container: no privilege escalation, and only the capabilities that the interconnect
 /// requires. CUDA programs need none.
-fn container_security(needs: &InterconnectNeeds) -> Value {
+pub(super) fn container_security(needs: &InterconnectNeeds) -> Value {
     let mut capabilities = json!({"drop": ["ALL"]});
     if !needs.capabilities.is_empty() {
         capabilities["add"] = json!(needs.capabilities);
