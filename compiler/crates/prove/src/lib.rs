@@ -3,6 +3,7 @@
 //! The library is pure: a log goes in, a [`Judgement`] comes out. It fails closed: a log without the line that proves a
 //! property does not prove it.
 //!
+//! - [`proof`] has the workloads that prove a pool;
 //! - [`transcript`] reads the log of an all-reduce over several processes;
 //! - [`judge`] compares it with the fabric and the bandwidth that are expected of a pool;
 //! - [`dcgm`] reads and judges the diagnostics of DCGM, [`cuda`] the logs of a CUDA sample;
@@ -21,6 +22,7 @@ pub mod dcgm;
 pub mod judge;
 mod judgement;
 mod log_line;
+pub mod proof;
 pub mod render;
 #[cfg(test)]
 mod testing;
@@ -28,4 +30,5 @@ pub mod transcript;
 
 pub use judge::{Expectation, Floor, FloorOrigin, judge};
 pub use judgement::{Evidence, Judgement, Measured, Reason, Verdict};
+pub use proof::{Proof, Property};
 pub use transcript::Transcript;
