@@ -11,7 +11,6 @@ use anyhow::{Context, Result, bail};
 use gpuc_collect::{
     Applier, DryRun, Labeled, Limits, Refusal, connect, current_context, dry_run, labeled,
 };
-use gpuc_compile::compile::Compilation;
 use gpuc_diff::diff::render::render;
 use gpuc_diff::diff::{
     Answer, CloudNotes, CloudResult, Diffs, InstalledRelease, LiveState, Unpredicted, VERSION,
@@ -22,7 +21,7 @@ use serde_json::{Value, json};
 
 use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
 use super::findings::{self, OtherOutput};
-use super::inputs::{self, Plans, Run};
+use super::inputs::{self, Plans};
 use super::output::{self, ProgressLine};
 use super::{Exit, Usage, build, diff};
 
@@ -72,7 +71,10 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         findings::print_findings(cli, &input, &run.sources, &found, OtherOutput::Always)?;
         return Ok(Exit::Invalid);
     }
-    let (compilation, plan) = choose_cluster(&run, args.running.cluster.as_deref())?;
+    let (compilation, _) = run.choose_cluster(args.running.cluster.as_deref())?;
+    let Some(plan) = &compilation.plan else {
+        bail!("the cluster's file has errors");
+    };
     let own_context = match &plan.provisioning.credentials {
         Credentials::Context(context) => Some(context.as_str()),
         Credentials::Fetch(_) => None,
@@ -114,33 +116,6 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     } else {
         Exit::Success
     })
-}
-
-/// The cluster with a name, or the only one, with its plan.
-fn choose_cluster<'r>(run: &'r Run, name: Option<&str>) -> Result<(&'r Compilation, &'r Plan)> {
-    let built: Vec<(&Compilation, &Plan)> = (run.compilations.iter())
-        .filter_map(|one| Some((one, one.plan.as_ref()?)))
-        .collect();
-    let names: Vec<&str> = built
-        .iter()
-        .map(|(_, plan)| plan.cluster.as_str())
-        .collect();
-    let usage = |message: String| Err(Usage(message).into());
-    match (name, built.as_slice()) {
-        (None, [only]) => Ok(*only),
-        (None, []) => usage("the input contains no cluster".to_owned()),
-        (None, _) => usage(format!(
-            "the input contains the clusters {}\nhelp: name one with `--cluster`",
-            names.join(", ")
-        )),
-        (Some(name), _) => match built.iter().find(|(_, plan)| plan.cluster == name) {
-            Some(found) => Ok(*found),
-            None => usage(format!(
-                "the input contains no cluster `{name}`\nhelp: the clusters are {}",
-                names.join(", ")
-            )),
-        },
-    }
 }
 
 /// What the API server says about the objects of a tree.

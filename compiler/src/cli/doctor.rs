@@ -38,7 +38,7 @@ pub(crate) fn run(cli: &Cli, args: &DoctorArgs) -> Result<Exit> {
         None => None,
     };
     let cluster = match &run {
-        Some(run) => Some(choose_cluster(run, args.cluster.as_deref())?),
+        Some(run) => Some(run.choose_cluster(args.cluster.as_deref())?.1),
         None => None,
     };
     if args.watch {
@@ -175,28 +175,5 @@ fn input_args(args: &DoctorArgs) -> InputArgs {
         paths: args.path.iter().cloned().collect(),
         deny: Vec::new(),
         format: FindingsFormat::Text,
-    }
-}
-
-/// The cluster with a name, or the only one.
-fn choose_cluster<'r>(run: &'r Run, name: Option<&str>) -> Result<&'r Cluster> {
-    let clusters: Vec<&Cluster> = (run.compilations.iter())
-        .filter_map(|one| one.cluster.as_ref())
-        .collect();
-    let names: Vec<&str> = clusters.iter().map(|it| it.name.value.as_str()).collect();
-    let usage = |message: String| Err(Usage(message).into());
-    match (name, clusters.as_slice()) {
-        (None, [only]) => Ok(only),
-        (None, _) => usage(format!(
-            "the input contains the clusters {}\nhelp: name one with `--cluster`",
-            names.join(", ")
-        )),
-        (Some(name), _) => match clusters.iter().find(|it| it.name.value == name) {
-            Some(cluster) => Ok(cluster),
-            None => usage(format!(
-                "the input contains no cluster `{name}`\nhelp: the clusters are {}",
-                names.join(", ")
-            )),
-        },
     }
 }

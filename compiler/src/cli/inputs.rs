@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_compile::lock::Lock;
+use gpuc_model::Cluster;
 use gpuc_model::resolve::Choices;
 use gpuc_syntax::diag::{Levels, Report, closest_name, phrases};
 use gpuc_syntax::load::{self, ReadError, STDIN, World};
@@ -42,6 +43,31 @@ impl Run {
     /// Whether clusters were searched for in a folder.
     pub(crate) fn is_fleet(&self) -> bool {
         !self.folders.is_empty()
+    }
+
+    /// The compilation of the cluster with a name, or of the only cluster. Clusters with errors before they are resolved
+    /// do not count.
+    pub(crate) fn choose_cluster(&self, name: Option<&str>) -> Result<(&Compilation, &Cluster)> {
+        let clusters: Vec<(&Compilation, &Cluster)> = (self.compilations.iter())
+            .filter_map(|one| Some((one, one.cluster.as_ref()?)))
+            .collect();
+        let names = clusters.iter().map(|(_, it)| it.name.value.as_str());
+        let usage = |message: String| Err(Usage(message).into());
+        match (name, clusters.as_slice()) {
+            (None, [only]) => Ok(*only),
+            (None, []) => usage("the input contains no cluster".to_owned()),
+            (None, _) => usage(format!(
+                "the input contains the clusters {}\nhelp: name one with `--cluster`",
+                names.collect::<Vec<_>>().join(", ")
+            )),
+            (Some(name), _) => match names.clone().position(|it| it == name) {
+                Some(index) => Ok(clusters[index]),
+                None => usage(format!(
+                    "the input contains no cluster `{name}`\nhelp: the clusters are {}",
+                    names.collect::<Vec<_>>().join(", ")
+                )),
+            },
+        }
     }
 }
 

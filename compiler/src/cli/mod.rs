@@ -26,6 +26,7 @@ mod manifests;
 mod match_clusters;
 mod orphans;
 mod output;
+mod prove;
 mod revision_error;
 mod schema;
 mod snapshot;
@@ -131,6 +132,7 @@ fn dispatch(cli: &Cli) -> anyhow::Result<Exit> {
         Command::Explain(args) => explain::run(args),
         Command::Graph(args) => graph::run(cli, args),
         Command::Import(args) => import::run(cli, args),
+        Command::Prove(args) => prove::run(cli, args),
         Command::Init(args) => init::run(cli, args),
         Command::Man(args) => completions::man(args),
         Command::Schema => schema::run(),

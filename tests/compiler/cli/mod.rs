@@ -13,6 +13,7 @@ mod inputs;
 mod interruption;
 mod manifests;
 mod orphans;
+mod prove;
 mod trees;
 mod why;
 

@@ -171,7 +171,7 @@ pub(crate) fn text<'a>(object: &'a Value, key: &str) -> &'a str {
 }
 
 /// The path of an object in the API.
-fn object_path(resources: &Resources, object: &Value) -> Result<String, Refusal> {
+pub(crate) fn object_path(resources: &Resources, object: &Value) -> Result<String, Refusal> {
     let version = text(object, "apiVersion");
     let list = match resources.get(version) {
         Some(Ok(list)) => list,

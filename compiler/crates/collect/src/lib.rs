@@ -1,18 +1,20 @@
 //! Reads the state of a running cluster through its API server.
 //!
 //! Every request has a deadline, and so has the whole run: what was not read until then is reported as incomplete. At
-//! most [`Limits::concurrent`] requests run at once. Nothing is written to the cluster: objects are applied as a
-//! dry run only. [`collect()`] never reads Secrets.
+//! most [`Limits::concurrent`] requests run at once. [`collect()`] and [`dry_run()`] write nothing to the cluster, and
+//! never read Secrets. Only [`run_job()`] creates objects, in a namespace of its own.
 
 mod client;
 mod collect;
 mod dry_run;
+mod job_run;
 mod labeled;
 mod request;
 
 pub use client::{ConnectError, connect, current_context};
 pub use collect::{Collection, Page, collect};
 pub use dry_run::{Applier, Conflict, DryRun, Refusal, dry_run};
+pub use job_run::{JobEnd, JobRequest, JobRun, run_job};
 pub use labeled::{Labeled, labeled};
 
 use std::time::Duration;

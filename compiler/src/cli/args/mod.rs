@@ -8,7 +8,8 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use gpuc_syntax::diag::render::Format;
 
 pub(crate) use running::{
-    DoctorArgs, DoctorFormat, FailOn, ImportArgs, ReportFormat, RunningArgs, SnapshotArgs,
+    DoctorArgs, DoctorFormat, FailOn, GpuLevel, ImportArgs, ProveArgs, ReportFormat, RunningArgs,
+    SnapshotArgs,
 };
 
 /// The exit codes, for scripts and pipelines.
@@ -74,6 +75,8 @@ pub(crate) enum Command {
     Graph(GraphArgs),
     /// Write the gpu-cluster.yaml that describes a running cluster, with a report of what is guessed or left out.
     Import(ImportArgs),
+    /// Prove that the GPUs of a pool, or the network between them, work: write or run a Job, and judge its logs.
+    Prove(ProveArgs),
     /// Explain why a generated file, field or line exists: the input lines, and the rule or fact behind it.
     Why(WhyArgs),
     /// List gpuc's catalog: GPUs, machines, clouds, charts, images.
@@ -99,6 +102,7 @@ impl Command {
             Self::Graph(args) => return join_paths(&args.paths),
             Self::Why(args) => return args.what.clone(),
             Self::Doctor(args) => return join_paths(args.path.as_slice()),
+            Self::Prove(args) => return join_paths(args.path.as_slice()),
             _ => return "the command line".to_owned(),
         };
         join_paths(&input.paths)

@@ -94,6 +94,76 @@ pub(crate) struct ImportArgs {
     pub(crate) format: ReportFormat,
 }
 
+/// `gpuc prove`.
+#[derive(Args, Debug)]
+#[command(group = clap::ArgGroup::new("property").required(true).args(["fabric", "gpu"]))]
+pub(crate) struct ProveArgs {
+    /// The pool.
+    #[arg(value_name = "POOL")]
+    pub(crate) pool: String,
+    /// The cluster's file, or a folder to search for it. Default: ./gpu-cluster.yaml.
+    #[arg(value_name = "PATH")]
+    pub(crate) path: Option<PathBuf>,
+    /// Prove the network between GPUs: an all-reduce uses the pool's network, its sums are right, and its bandwidth is
+    /// that of the machine type.
+    #[arg(long)]
+    pub(crate) fabric: bool,
+    /// Prove the GPUs: that a CUDA program runs, or that the diagnostics of DCGM of a level succeed.
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) gpu: Option<GpuLevel>,
+    /// The number of nodes, which run at the same time. Default: 2 with `--fabric`, otherwise 1.
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub(crate) nodes: Option<u32>,
+    /// With `--fabric`, the lowest accepted bus bandwidth of the largest message in GB/s, instead of that of the
+    /// machine type.
+    #[arg(long, value_name = "GB/S", conflicts_with = "gpu", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) min_bus_bandwidth: Option<u32>,
+    /// The image of the pods.
+    #[arg(long, value_name = "IMAGE", conflicts_with = "judge")]
+    pub(crate) image: Option<String>,
+    /// Judge a log of such a run instead; `-` is standard input.
+    #[arg(long, value_name = "FILE", conflicts_with = "apply")]
+    pub(crate) judge: Option<PathBuf>,
+    /// Run the Job in the cluster, judge its logs, and delete what was created. Without `--apply` and `--judge`, gpuc
+    /// prints the manifest.
+    #[arg(long)]
+    pub(crate) apply: bool,
+    /// With `--apply`, the context in the kubeconfig. Default: the context in the file, otherwise the current context.
+    #[arg(long, value_name = "CONTEXT", requires = "apply")]
+    pub(crate) context: Option<String>,
+    /// With `--apply`, keep the namespace, for an examination.
+    #[arg(long, requires = "apply")]
+    pub(crate) keep: bool,
+    /// With `--apply`, the file for the logs. It must not exist.
+    #[arg(long, value_name = "FILE", requires = "apply")]
+    pub(crate) log: Option<PathBuf>,
+    /// The cluster, if the input contains several.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) cluster: Option<String>,
+    /// The output format of the judgement.
+    #[arg(long, value_name = "FORMAT", default_value = "text")]
+    pub(crate) format: ReportFormat,
+}
+
+/// What `gpuc prove --gpu` proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum GpuLevel {
+    /// A CUDA program runs, in seconds. The only level for shared GPUs and MIG devices.
+    Cuda,
+    /// Diagnostics of the software, in seconds.
+    #[value(name = "1")]
+    Software,
+    /// Diagnostics of memory and PCIe, in about two minutes.
+    #[value(name = "2")]
+    Hardware,
+    /// Diagnostics under load, in about a quarter of an hour.
+    #[value(name = "3")]
+    Load,
+    /// All diagnostics, in one to two hours.
+    #[value(name = "4")]
+    All,
+}
+
 /// The output format of reports about running clusters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

@@ -228,6 +228,12 @@ fn has_registry(reference: &str) -> bool {
     first.contains(['.', ':']) || first == "localhost"
 }
 
+/// The reference of an image of gpuc with the mirror and the digest of the cluster's file.
+pub fn mirrored_image(reference: &str, config: &GpuCluster) -> String {
+    let mirrored = mirrored_reference(reference, config);
+    mirrored.map_or_else(|| reference.to_owned(), |(text, _)| text)
+}
+
 fn mirrored_reference(reference: &str, config: &GpuCluster) -> Option<(String, Origin)> {
     let digest = pinned_digest(&config.digests, reference);
     let registry = config.mirror.images.as_ref();

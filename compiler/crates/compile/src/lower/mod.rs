@@ -30,6 +30,7 @@ use gpuc_schema::config::DevicePlugin;
 use crate::charts::{self, nvidia_device_plugin};
 use delivery::Deliverables;
 
+pub use images::mirrored_image;
 pub use node_config::node_config;
 pub use origins::attach_origins;
 
