@@ -45,8 +45,8 @@ impl Run {
         !self.folders.is_empty()
     }
 
-    /// The compilation of the cluster with a name, or of the only cluster. Clusters with errors before they are resolved
-    /// do not count.
+    /// The compilation of the cluster with a name, or of the only cluster. Clusters that could not be resolved do not
+    /// count.
     pub(crate) fn choose_cluster(&self, name: Option<&str>) -> Result<(&Compilation, &Cluster)> {
         let clusters: Vec<(&Compilation, &Cluster)> = (self.compilations.iter())
             .filter_map(|one| Some((one, one.cluster.as_ref()?)))

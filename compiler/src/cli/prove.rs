@@ -11,11 +11,10 @@ use gpuc_compile::charts::images::chart_images;
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_compile::lower::mirrored_image;
 use gpuc_diff::diff::desired_objects;
-use gpuc_model::fabric::NoFabric;
 use gpuc_model::plan::{Credentials, Object, Plan};
 use gpuc_model::resolve::Choices;
 use gpuc_model::{Cluster, Pool};
-use gpuc_prove::{Proof, Property, render};
+use gpuc_prove::{NotProvable, Proof, Property, render};
 use gpuc_syntax::diag::{Levels, Severity};
 use gpuc_syntax::load::STDIN;
 use gpuc_syntax::node::{Entry, Node, Origin, Value};
@@ -117,8 +116,9 @@ fn property(args: &ProveArgs) -> Property {
     }
 }
 
-fn usage(error: NoFabric) -> Usage {
-    Usage(format!("{}\nhelp: {}", error.reason, error.help))
+fn usage(error: NotProvable) -> Usage {
+    let NotProvable { reason, help } = error;
+    Usage(format!("{reason}\nhelp: {help}"))
 }
 
 /// The text of a log. Bytes that are not UTF-8 are replaced: NCCL prints names of devices.

@@ -4,6 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::{Workspace, without_gpus};
+use crate::support::repository;
 
 /// A cluster with a pool for training, one with MIG devices, and one without GPUs.
 const CLUSTER: &str = r#"apiVersion: gpuc.dev/v1alpha1
@@ -115,6 +116,92 @@ fn diagnostics_have_the_rights_that_they_need() {
     let labels = &job["spec"]["template"]["metadata"]["labels"];
     assert!(!selector.is_empty());
     assert!(selector.iter().all(|(key, value)| labels[key] == *value));
+}
+
+/// The log of an all-reduce over TCP between two nodes with 8 GPUs each. Source of the formats:
+/// `compiler/crates/prove/src/testing.rs`.
+fn tcp_log() -> String {
+    let mut lines = vec!["NCCL version 2.27.7+cuda12.8".to_owned()];
+    let mut each_rank = |texts: &dyn Fn(u32) -> Vec<String>| {
+        for rank in 0..16 {
+            let (node, gpu) = (rank / 8, rank % 8);
+            let start = format!("gpuc-prove-{node}:{}:{} [{gpu}]", 100 + gpu, 200 + gpu);
+            let pod = format!("[pod/gpuc-prove-{node}-x7k2p/main]");
+            let texts = texts(rank).into_iter();
+            lines.extend(texts.map(|text| format!("{pod} {start} NCCL INFO {text}")));
+        }
+    };
+    let start = |rank: u32| {
+        let gpu = rank % 8;
+        format!(
+            "ncclCommInitRank comm 0x55{rank}0 rank {rank} nranks 16 cudaDev {gpu} nvmlDev {gpu} busId {gpu}000 \
+commId 0xef"
+        )
+    };
+    each_rank(&|_| vec!["NET/OFI No eligible providers were found".to_owned()]);
+    each_rank(&|rank| {
+        vec![
+            "Using network Socket".to_owned(),
+            format!("{} - Init START", start(rank)),
+            format!(
+                "comm 0x55{rank}0 rank {rank} nRanks 16 nNodes 2 localRanks 8 localRank {} MNNVL 0",
+                rank % 8
+            ),
+        ]
+    });
+    each_rank(&|rank| {
+        let next = (rank + 1) % 16;
+        let peer = format!(
+            "Channel 00/0 : {rank}[{}] -> {next}[{}]",
+            rank % 8,
+            next % 8
+        );
+        let channel = if rank / 8 == next / 8 {
+            format!("{peer} via P2P/CUMEM")
+        } else {
+            format!("{peer} [send] via NET/Socket/0")
+        };
+        vec![channel, format!("{} - Init COMPLETE", start(rank))]
+    });
+    lines.push("# Collective test starting: all_reduce with torch.distributed".to_owned());
+    for bytes in [1024_u64, 4 << 30, 8 << 30] {
+        lines.push(format!(
+            "{bytes} {} float sum -1 N/A N/A N/A N/A 38.01 1.55 2.91 0",
+            bytes / 4
+        ));
+    }
+    lines.push("# Out of bounds values : 0 OK".to_owned());
+    lines.join("\n")
+}
+
+#[test]
+fn the_example_of_the_documentation_is_real() {
+    let place = cluster();
+    place.write("proof.log", &tcp_log());
+    let result = place
+        .run(&["prove", "train", "--fabric", "--judge", "proof.log"])
+        .expect_code(1);
+    let text = std::fs::read_to_string(repository().join("docs/prove.md")).unwrap();
+    let command = "$ gpuc prove train --fabric --judge proof.log\n";
+    let (_, example) = text.split_once(command).unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    assert_eq!(example, result.stdout);
+    let result = place
+        .run(&[
+            "prove",
+            "train",
+            "--fabric",
+            "--judge",
+            "proof.log",
+            "--min-bus-bandwidth",
+            "2",
+        ])
+        .expect_code(1);
+    assert!(
+        result.stdout.ends_with("\nnot proven: 1 reason\n"),
+        "{}",
+        result.stdout
+    );
 }
 
 #[test]

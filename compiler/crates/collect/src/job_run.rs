@@ -67,7 +67,7 @@ const MAX_LOG: u32 = 64 << 20;
 ///
 /// # Errors
 ///
-/// The objects cannot be created, or the API server does not answer for a minute.
+/// The objects cannot be created, or the API server does not respond for a minute.
 pub async fn run_job(
     client: &Client,
     limits: &Limits,
@@ -241,9 +241,8 @@ impl Session<'_> {
             escape(&self.request.namespace)
         );
         let mut list = self.read(&path).await?;
-        let mut pods = match list["items"].take() {
-            Value::Array(items) => items,
-            _ => return Err("the list of pods is not complete".to_owned()),
+        let Value::Array(mut pods) = list["items"].take() else {
+            return Err("the list of pods is not complete".to_owned());
         };
         let name = |pod: &Value| text(&pod["metadata"], "name").to_owned();
         pods.sort_by_key(name);

@@ -86,10 +86,10 @@ impl Server {
         method: &Method,
         path: &str,
         body: &[u8],
-        fault: Option<Fault>,
+        fault: Option<&Fault>,
     ) -> (u16, String) {
         if let Some(Fault::Status(code) | Fault::Once(code)) = fault {
-            return failure(code);
+            return failure(*code);
         }
         let resource = |kind: &str, name: &str, namespaced: bool| json!({"kind": kind, "name": name, "namespaced": namespaced});
         let (code, mut text) = match (method, path) {
@@ -152,7 +152,7 @@ async fn run(server: Server, keep: bool) -> (Result<JobRun, String>, Vec<String>
             }
             tokio::time::sleep(Duration::from_millis(1)).await;
             let mut server = server.lock().unwrap();
-            let (code, text) = server.respond(&parts.method, &path, &body, fault);
+            let (code, text) = server.respond(&parts.method, &path, &body, fault.as_ref());
             let response = Response::builder().status(code);
             Ok::<_, Infallible>(response.body(Body::from(text.into_bytes())).unwrap())
         }

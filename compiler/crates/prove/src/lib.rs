@@ -30,5 +30,5 @@ pub mod transcript;
 
 pub use judge::{Expectation, Floor, FloorOrigin, judge};
 pub use judgement::{Evidence, Judgement, Measured, Reason, Verdict};
-pub use proof::{Proof, Property};
+pub use proof::{NotProvable, Proof, Property};
 pub use transcript::Transcript;

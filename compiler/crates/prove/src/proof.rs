@@ -32,6 +32,21 @@ pub enum Property {
     },
 }
 
+/// Why a pool cannot have a property.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NotProvable {
+    /// The reason: a sentence without a full stop.
+    pub reason: String,
+    /// What the user can do.
+    pub help: String,
+}
+
+impl From<NoFabric> for NotProvable {
+    fn from(NoFabric { reason, help }: NoFabric) -> Self {
+        Self { reason, help }
+    }
+}
+
 /// The proof of a property of a pool.
 #[derive(Clone)]
 pub struct Proof<'c> {
@@ -53,10 +68,10 @@ impl<'c> Proof<'c> {
         pool: &'c Pool,
         property: Property,
         nodes: u32,
-    ) -> Result<Self, NoFabric> {
+    ) -> Result<Self, NotProvable> {
         let name = &pool.name;
         let Some(Some(gpus)) = pool.gpus.get() else {
-            return Err(NoFabric {
+            return Err(NotProvable {
                 reason: format!("the nodes of pool `{name}` have no GPUs"),
                 help: "name a pool with GPUs".to_owned(),
             });
@@ -66,7 +81,7 @@ impl<'c> Proof<'c> {
         }
         let is_exclusive = matches!(pool.sharing.get(), Some(Sharing::Exclusive));
         if property != Property::Cuda && !is_exclusive {
-            return Err(NoFabric {
+            return Err(NotProvable {
                 reason: format!(
                     "pool `{name}` shares or partitions its GPUs, and this proof needs whole GPUs"
                 ),
@@ -75,7 +90,7 @@ impl<'c> Proof<'c> {
         }
         let max = pool.nodes.get().map(|range| range.max);
         if let Some(max) = max.filter(|max| *max < nodes) {
-            return Err(NoFabric {
+            return Err(NotProvable {
                 reason: format!(
                     "pool `{name}` has at most {}, and the proof runs on {nodes}",
                     pluralize(max, "node")
@@ -192,7 +207,7 @@ impl<'c> Proof<'c> {
     /// # Errors
     ///
     /// The pool cannot have the property, with the reason.
-    pub fn judge(&self, log: &str) -> Result<Judgement, NoFabric> {
+    pub fn judge(&self, log: &str) -> Result<Judgement, NotProvable> {
         let gpus_per_node = self.gpus.per_node;
         Ok(match self.property {
             Property::Fabric { min_bus_bandwidth } => {

@@ -19,7 +19,10 @@ pub(super) fn check(
     transcript: &Transcript,
     findings: &mut Findings,
 ) -> Option<Reason> {
-    check_selection(expected.fabric, transcript, findings);
+    if !check_selection(expected.fabric, transcript, findings) {
+        // Its devices do not matter.
+        return None;
+    }
     match expected.fabric {
         Fabric::Efa => check_providers(transcript, findings),
         Fabric::InfiniBand => {
@@ -91,8 +94,9 @@ struct Mismatch<'t> {
     evidence: &'t Evidence,
 }
 
-/// Checks the network that each rank selected, and the networks of its connections.
-fn check_selection(fabric: Fabric, transcript: &Transcript, findings: &mut Findings) {
+/// Checks the network that each rank selected, and the networks of its connections. Returns whether a rank uses the
+/// fabric, or may use it.
+fn check_selection(fabric: Fabric, transcript: &Transcript, findings: &mut Findings) -> bool {
     let mut mismatches: Vec<Mismatch<'_>> = Vec::new();
     let mut used: BTreeMap<&str, usize> = BTreeMap::new();
     for (key, log) in &transcript.ranks {
@@ -131,6 +135,7 @@ fn check_selection(fabric: Fabric, transcript: &Transcript, findings: &mut Findi
             .reasons
             .push(Reason::new("network-not-shown", text).help(help));
     }
+    proven || mismatches.is_empty()
 }
 
 /// The networks that a rank selected, and those of its connections.
@@ -317,6 +322,6 @@ fn check_direct_access(transcript: &Transcript, findings: &mut Findings) -> Opti
 
 fn bounce(text: &str, line: &Evidence) -> Reason {
     let text = format!("{text}: data passes through the memory of the host");
-    let help = "load `nvidia-peermem` or use a driver with DMA-BUF; GPUs without GPUDirect RDMA need `--min-busbw`";
+    let help = "load `nvidia-peermem` or use a driver with DMA-BUF; GPUs without GPUDirect RDMA need `--min-bus-bandwidth`";
     Reason::new("host-bounce", text).evidence(line).help(help)
 }

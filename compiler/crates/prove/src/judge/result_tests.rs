@@ -88,7 +88,8 @@ fn without_a_floor_the_transport_is_proven_and_a_floor_can_be_set() {
     };
     let judgement = judge(&none, &log);
     assert!(judgement.is_proven());
-    assert_eq!(value(&judgement), "no sourced floor");
+    assert_eq!(value(&judgement), "unknown");
+    assert_eq!(warnings(&judgement), ["floor-unknown"]);
     for (floor, expected) in [
         (486.0, vec![]),
         (487.0, vec!["below-floor"]),

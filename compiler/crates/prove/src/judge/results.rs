@@ -39,6 +39,12 @@ pub(super) fn check(
     findings.measure("bus bandwidth", value);
     measure_floor(expected, findings);
     let Some(floor) = &expected.floor else {
+        let text =
+            "the bandwidth is not judged: gpuc knows no floor for this machine and number of nodes";
+        let help = "set the lowest accepted bandwidth: `--min-bus-bandwidth`";
+        findings
+            .warnings
+            .push(Reason::new("floor-unknown", text).help(help));
         return false;
     };
     match compare(floor, row, bandwidth(row), collective) {
@@ -64,7 +70,10 @@ fn compare(
             "the log is not that of {}, for which the floor is valid",
             other.as_str()
         );
-        let help = format!("measure {}, or pass a floor: `--min-busbw`", other.as_str());
+        let help = format!(
+            "measure {}, or pass a floor: `--min-bus-bandwidth`",
+            other.as_str()
+        );
         return Some(Reason::new("collective-differs", text).help(help));
     }
     if row.bytes < floor.min_bytes {
@@ -73,7 +82,7 @@ fn compare(
             size(row.bytes),
             size(floor.min_bytes)
         );
-        let help = "measure larger messages, or pass a floor: `--min-busbw`";
+        let help = "measure larger messages, or pass a floor: `--min-bus-bandwidth`";
         return Some(Reason::new("sizes-too-small", text).help(help));
     }
     // A floor that is not a number is reached by nothing.
@@ -92,7 +101,7 @@ fn compare(
 fn check_sums(transcript: &Transcript, findings: &mut Findings) {
     if let Some(row) = transcript.wrong_rows.first() {
         let text = format!("{} values are wrong at {}", row.wrong(), size(row.bytes));
-        let help = "a GPU, a link or the network corrupts data: run `gpuc prove --gpu 3`, and other pairs of nodes";
+        let help = "a GPU, a link or the network corrupts data: run `gpuc prove POOL --gpu 3`, and other pairs of nodes";
         findings.reasons.push(
             Reason::new("wrong-results", text)
                 .evidence(&row.evidence)
@@ -104,7 +113,7 @@ fn check_sums(transcript: &Transcript, findings: &mut Findings) {
         let reason = Reason::new("out-of-bounds", text).evidence(&end.evidence);
         findings
             .reasons
-            .push(reason.help("run `gpuc prove --gpu 3` on the pool"));
+            .push(reason.help("run `gpuc prove POOL --gpu 3`"));
     }
     if let Some(line) = &transcript.failed_average {
         let text = "the test reports that the average bandwidth failed";
@@ -140,7 +149,7 @@ fn measure_floor(expected: &Expectation, findings: &mut Findings) {
         None => String::new(),
     };
     let value = match &expected.floor {
-        None => format!("no sourced floor{elsewhere}"),
+        None => format!("unknown{elsewhere}"),
         Some(floor) => match floor.origin {
             FloorOrigin::User => format!(
                 "{} GB/s, set by the user{elsewhere}",

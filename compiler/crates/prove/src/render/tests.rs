@@ -46,7 +46,7 @@ fn reasons_have_evidence_and_help() {
         "\nerror[tcp-fallback]: NCCL uses TCP (`Socket`) instead of EFA\n  --> line 26\n  = fabric-0:100:200 \
 [0] NCCL INFO Using network Socket\nhelp: request `vpc.amazonaws.com/efa`",
         "\ncause[efa-provider-missing]: the EFA plugin found no EFA device in the container\n  --> line 4\n",
-        "\nnot proven: 2 reasons\n",
+        "\nnot proven: 1 reason\n",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
