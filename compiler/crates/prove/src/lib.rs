@@ -5,7 +5,7 @@
 //!
 //! - [`proof`] has the workloads that prove a pool;
 //! - [`transcript`] reads the log of an all-reduce over several processes;
-//! - [`judge`] compares it with the fabric and the bandwidth that are expected of a pool;
+//! - [`judge()`] compares it with the fabric and the bandwidth that are expected of a pool;
 //! - [`dcgm`] reads and judges the diagnostics of DCGM, [`cuda`] the logs of a CUDA sample;
 //! - [`render`] prints a judgement as text and as JSON.
 //!

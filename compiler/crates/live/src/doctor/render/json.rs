@@ -38,7 +38,7 @@ pub fn json(diagnosis: &Diagnosis, steps: &[Step], sources: &Sources) -> String 
     format!("{value:#}\n")
 }
 
-/// A cause and what it explains, as in the list `causes` of [`json`].
+/// A cause and what it explains, as in the list `causes` of [`json()`].
 pub fn cause_value(cause: &Cause, sources: &Sources) -> Value {
     let mut value = finding_value(&cause.finding, sources);
     let explained = cause.consequences.iter();
