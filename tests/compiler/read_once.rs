@@ -232,6 +232,10 @@ const OBJECTS: &[(&str, &str)] = &[
         "annotation of the DaemonSet, and a watch of the file",
     ),
     (
+        "ConfigMap fabric",
+        "the program of a `fabricTest`, whose Job runs once",
+    ),
+    (
         "ConfigMap dashboard-",
         "Grafana's sidecar watches ConfigMaps",
     ),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use anyhow::Result;
 use gpuc_compile::lower::monitoring::{alert_names, alert_page};
-use gpuc_syntax::diag::{Code, phrases, split_logs, split_objects};
+use gpuc_syntax::diag::{Code, phrases, split_files, split_objects};
 use gpuc_syntax::schema::{self, KeyDocumentation};
 
 use super::args::ExplainArgs;
@@ -207,7 +207,7 @@ fn objects_example(code: &Code) -> String {
             "" => String::new(),
             text => format!("# gpu-cluster.yaml\n{text}---\n"),
         };
-        let files = split_logs(objects).into_iter();
+        let files = split_files(objects).into_iter();
         let blocks = files.map(|(path, text)| match path.strip_suffix(".log") {
             None => format!("```yaml\n{file}{text}```\n"),
             Some(_) => format!("\n`{path}`:\n\n```text\n{text}```\n"),

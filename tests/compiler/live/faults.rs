@@ -3,7 +3,7 @@
 
 #![allow(clippy::ptr_arg, reason = "all faults have the same signature")]
 
-use gpuc_syntax::diag::{Code, split_logs, split_objects};
+use gpuc_syntax::diag::{Code, split_files, split_objects};
 use serde_json::{Value, json};
 
 use super::healthy::{Healthy, healthy_clusters};
@@ -193,7 +193,7 @@ type Logs = Vec<(String, String)>;
 /// The objects and logs of the example of a check, if it needs no gpu-cluster.yaml.
 fn example(code: &Code) -> Option<(Vec<Value>, Logs)> {
     let (configuration, objects) = split_objects(code.bad)?;
-    let files = split_logs(objects);
+    let files = split_files(objects);
     let list: Value = serde_yaml::from_str(files[0].1).unwrap();
     let logs = files[1..]
         .iter()

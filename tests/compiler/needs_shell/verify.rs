@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_model::plan::Expectation;
+use gpuc_model::plan::{Credentials, Expectation};
 use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::diag::phrases::pluralize;
 use serde_json::{Value, json};
 
-use super::environment::{Environment, RunResult};
+use super::environment::{Environment, RunOptions, RunResult};
 use super::lifecycle::Case;
 
 /// Asserts that a healthy cluster passes, with and without pods, and that each fault fails with its reason.
@@ -20,6 +20,7 @@ pub(crate) fn assert_health_is_verified(case: &Case) {
         .expect_success()
         .expect_no_changes();
     assert_gpu_test_runs(&environment);
+    assert_networks_are_proven(&environment);
     assert_eq!(
         pods(&environment.state()),
         pods(&healthy),
@@ -221,6 +222,72 @@ fn assert_daemon_set_faults_are_found(environment: &Environment, healthy: &Value
         }
         assert_fails_with(environment, &state, &messages);
     }
+}
+
+/// Asserts that `--prove` runs `gpuc prove` for each pool with a network, and fails with it.
+fn assert_networks_are_proven(environment: &Environment) {
+    const STANDIN: &str =
+        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>\"$PROOFS\"\necho 'judgement'\nexit \"$PROOF_CODE\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("gpuc"), STANDIN).unwrap();
+    let executable = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(path("gpuc"), executable).unwrap();
+    std::fs::write(path("gpu-cluster.yaml"), "").unwrap();
+    let bin = crate::support::repository().join("tests/standins/bin");
+    let own_path = std::env::var("PATH").unwrap();
+    let own_path = format!("{}:{}:{own_path}", folder.path().display(), bin.display());
+    let (proofs, file) = (path("proofs"), path("gpu-cluster.yaml"));
+    let (proofs, file) = (proofs.to_str().unwrap(), file.to_str().unwrap());
+    let prove = |code: &str| {
+        std::fs::write(proofs, "").unwrap();
+        let variables = [
+            ("PATH", own_path.as_str()),
+            ("PROOFS", proofs),
+            ("PROOF_CODE", code),
+        ];
+        let options = RunOptions {
+            environment: &variables,
+            ..RunOptions::default()
+        };
+        let run = environment.run_with("verify.sh", &["--no-pods", "--prove", file], &options);
+        (run, std::fs::read_to_string(proofs).unwrap())
+    };
+    let state = environment.state();
+    let expectations = environment.plan.expectations.iter();
+    let provable = expectations.filter(|it| {
+        let ready = node_names(&state, it).len();
+        it.fabric_nodes.is_some_and(|nodes| ready >= nodes as usize)
+    });
+    let cluster = &environment.plan.cluster;
+    let mut expected = String::new();
+    for pool in provable {
+        let (name, nodes) = (&pool.pool, pool.fabric_nodes.unwrap());
+        expected +=
+            &format!("prove {name} {file} --cluster {cluster} --fabric --nodes {nodes} --apply");
+        // On premises, the script uses the context of the file.
+        if let Credentials::Context(context) = &environment.plan.provisioning.credentials {
+            expected += &format!(" --context {context}");
+        }
+        expected += "\n";
+    }
+    let (run, calls) = prove("0");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(calls, expected);
+    let (run, _) = prove("1");
+    assert_eq!(run.code != 0, !expected.is_empty(), "{}", run.stderr);
+    assert_eq!(
+        run.stderr.contains("judgement"),
+        !expected.is_empty(),
+        "{}",
+        run.stderr
+    );
+    let missing = environment.run("verify.sh", &["--no-pods", "--prove", "missing.yaml"]);
+    assert!(
+        missing.stderr.contains("missing.yaml is not a file"),
+        "{}",
+        missing.stderr
+    );
 }
 
 fn assert_gpu_test_runs(environment: &Environment) {

@@ -44,7 +44,11 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
         } => (*tool, *folder, Some(guide)),
     };
     let any = |predicate: fn(&PoolSummary) -> bool| pools.iter().any(predicate);
+    let fabrics = plan.expectations.iter();
+    let fabrics = fabrics.filter(|pool| pool.fabric_nodes.is_some());
+    let fabrics: Vec<String> = fabrics.map(|pool| code_or_text(&pool.pool)).collect();
     let context = context! {
+        fabrics => fabrics.join(", "),
         cluster => plan.cluster.as_str(),
         input => input,
         summary => Serde(&plan.summary),

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
+use gpuc_model::fabric::pool_fabric;
 use gpuc_model::plan::{Expectation, ExpectedDevices, Object, Release};
-use gpuc_model::{DeviceClass, DeviceKind, POOL_LABEL, Pool};
+use gpuc_model::{DeviceClass, DeviceKind, POOL_LABEL, Pool, Sharing};
 
 use super::claims;
 use super::node_config::driver_access;
@@ -86,9 +87,19 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
             .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
         daemon_sets: Vec::new(),
+        fabric_nodes: fabric_nodes(cluster, pool),
         tolerations: tolerations.collect(),
         runtime_class: test_pod_class(cluster, pool),
     }
+}
+
+/// The smallest number of nodes that proves the network of a pool. `gpuc prove` needs whole GPUs.
+fn fabric_nodes(cluster: &Checked<'_>, pool: &Pool) -> Option<u32> {
+    let is_exclusive = matches!(pool.sharing.get(), Some(Sharing::Exclusive));
+    let max = pool.nodes.expect_resolved().max;
+    let candidates = [2, 1].into_iter().filter(|nodes| *nodes <= max);
+    let mut proven = candidates.filter(|nodes| pool_fabric(cluster, pool, *nodes).is_ok());
+    proven.next().filter(|_| is_exclusive)
 }
 
 fn expected_devices(class: &DeviceClass) -> ExpectedDevices {

@@ -1,6 +1,6 @@
 //! The examples of all checks: each fault has one cause with the check's code, and the correction has none.
 
-use gpuc_syntax::diag::{split_logs, split_objects};
+use gpuc_syntax::diag::{split_files, split_objects};
 
 use serde_json::Value;
 
@@ -77,7 +77,7 @@ fn strange_values_do_no_harm() {
         if !configuration.is_empty() {
             continue;
         }
-        let files = split_logs(objects);
+        let files = split_files(objects);
         let document: Value = serde_saphyr::from_str(files[0].1).unwrap();
         let mut places = Vec::new();
         pointers(&document, "", &mut places);
@@ -99,7 +99,7 @@ fn strange_values_do_no_harm() {
 fn checks_of_logs_are_not_complete_if_logs_are_missing() {
     let example = CHECKS.iter().find(|check| check.needs_logs == Logs::Stack);
     let (_, objects) = split_objects(example.unwrap().code.bad).unwrap();
-    let files = split_logs(objects);
+    let files = split_files(objects);
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let load = |path: &str| {
         let found = files.iter().find(|(name, _)| *name == path);

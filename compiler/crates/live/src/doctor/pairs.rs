@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gpuc_syntax::diag::{split_logs, split_objects};
+use gpuc_syntax::diag::{split_files, split_objects};
 use serde_json::Value;
 
 use super::testing::REGISTRY;
@@ -22,7 +22,7 @@ type Files = Vec<(String, String)>;
 /// The files of the example of a check, if it needs no gpu-cluster.yaml.
 fn files(check: &Check) -> Option<Files> {
     let (configuration, objects) = split_objects(check.code.bad)?;
-    let files = split_logs(objects).into_iter();
+    let files = split_files(objects).into_iter();
     let files = files.map(|(path, text)| (path.to_owned(), text.to_owned()));
     configuration.is_empty().then(|| files.collect())
 }

@@ -3,7 +3,7 @@
 use gpuc_compile::compile::{Compilation, Options, compile};
 use gpuc_model::Registry;
 use gpuc_model::resolve::Choices;
-use gpuc_syntax::diag::{Levels, Report, split_logs};
+use gpuc_syntax::diag::{Levels, Report, split_files};
 use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::source::Sources;
 
@@ -41,7 +41,7 @@ pub(crate) fn compile_cluster(text: &str) -> (Compilation, Sources) {
 
 /// The diagnosis of objects as YAML, in a cluster with this configuration, which may be empty; and as text.
 pub(crate) fn diagnose_objects(configuration: &str, objects: &str) -> (Diagnosis, String) {
-    let files = split_logs(objects);
+    let files = split_files(objects);
     let paths: Vec<String> = files.iter().map(|(path, _)| (*path).to_owned()).collect();
     let load = |path: &str| {
         let found = files.iter().find(|(name, _)| *name == path);

@@ -9,16 +9,17 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::manifest::{MANIFEST_FILE, Manifest};
-use super::{Item, logs};
-use crate::state::{Completeness, ContainerLog, Kind};
+use super::{Item, cloud, logs};
+use crate::state::{CloudPool, Completeness, ContainerLog, Kind};
 
 /// What a file contains.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Objects, and how far the file covers their kinds.
+    /// Objects, how far the file covers their kinds, and pools that a cloud describes.
     Objects {
         items: Vec<Item>,
         extents: BTreeMap<Kind, Extent>,
+        pools: Vec<CloudPool>,
     },
     /// A container log.
     Log(ContainerLog),
@@ -176,18 +177,31 @@ fn parse_yaml(text: &str, single: &Extent) -> Result<Content, String> {
                 .to_owned()
         })?;
     let mut all = (Vec::new(), BTreeMap::new());
+    let mut pools = Vec::new();
     for document in documents {
         let text = document.to_string();
-        if let Content::Objects { items, extents } = parse_json(&text, single)? {
-            all.0.extend(items);
-            for (kind, extent) in extents {
-                let known = all.1.entry(kind).or_insert_with(|| extent.clone());
-                known.merge(extent);
+        match parse_json(&text, single)? {
+            Content::Objects {
+                items,
+                extents,
+                pools: found,
+            } => {
+                all.0.extend(items);
+                pools.extend(found);
+                for (kind, extent) in extents {
+                    let known = all.1.entry(kind).or_insert_with(|| extent.clone());
+                    known.merge(extent);
+                }
             }
+            Content::Log(_) | Content::Manifest(_) | Content::Ignored => {}
         }
     }
     let (items, extents) = all;
-    Ok(Content::Objects { items, extents })
+    Ok(Content::Objects {
+        items,
+        extents,
+        pools,
+    })
 }
 
 /// `single` is the extent of a single object.
@@ -196,14 +210,21 @@ fn parse_json(text: &str, single: &Extent) -> Result<Content, String> {
     if text.trim_start().starts_with('[') {
         // Lists of objects without a head, as in older troubleshoot bundles.
         let items: Vec<&RawValue> = serde_json::from_str(text).map_err(error)?;
-        return parse_items(&items, None, &Extent::List);
+        return match parse_items(&items, None, &Extent::List)? {
+            Content::Objects { items, .. } if items.is_empty() => Ok(parse_cloud(text)),
+            objects => Ok(objects),
+        };
     }
     let head: Head<'_> = serde_json::from_str(text).map_err(error)?;
     let kind = head.kind.as_deref().unwrap_or_default();
     let group = group_of(head.api_version.as_deref().unwrap_or_default());
     let Some(name) = kind.strip_suffix("List") else {
         let Some(kind) = Kind::find(group, kind) else {
-            return Ok(Content::Ignored);
+            return Ok(if head.kind.is_none() {
+                parse_cloud(text)
+            } else {
+                Content::Ignored
+            });
         };
         let raw: &RawValue = serde_json::from_str(text).map_err(error)?;
         return parse_items(&[raw], Some(kind), single);
@@ -218,6 +239,25 @@ fn parse_json(text: &str, single: &Extent) -> Result<Content, String> {
         ("", _) => parse_items(&items, None, &extent),
         (_, Some(kind)) => parse_items(&items, Some(kind), &extent),
         (_, None) => Ok(Content::Ignored),
+    }
+}
+
+/// The pools that a cloud describes in a file that contains no objects of Kubernetes.
+fn parse_cloud(text: &str) -> Content {
+    const MAX_BYTES: usize = 16 << 20;
+    if text.len() > MAX_BYTES {
+        return Content::Ignored;
+    }
+    let value: Value = serde_json::from_str(text).unwrap_or_default();
+    let pools = cloud::pools(&value);
+    if pools.is_empty() {
+        Content::Ignored
+    } else {
+        Content::Objects {
+            items: Vec::new(),
+            extents: BTreeMap::new(),
+            pools,
+        }
     }
 }
 
@@ -249,6 +289,7 @@ fn parse_items(
     Ok(Content::Objects {
         extents: extents.collect(),
         items,
+        pools: Vec::new(),
     })
 }
 

@@ -1,8 +1,10 @@
 //! Reads a folder of files into the state of a cluster: snapshots of `gpuc snapshot`, the output of
 //! `kubectl get -o json` or `-o yaml`, must-gather folders and troubleshoot bundles.
 //!
-//! Files are recognized by their content. Files that contain no objects of Kubernetes are ignored.
+//! Files are recognized by their content. Descriptions of node pools by the clouds' command-line tools are read too; other
+//! files that contain no objects of Kubernetes are ignored.
 
+mod cloud;
 mod content;
 mod logs;
 mod manifest;
@@ -82,7 +84,12 @@ impl StateBuilder {
 
     fn add_content(&mut self, path: &str, content: Result<Content, content::Unreadable>) {
         match content {
-            Ok(Content::Objects { items, extents }) => {
+            Ok(Content::Objects {
+                items,
+                extents,
+                pools,
+            }) => {
+                self.state.cloud_pools.extend(pools);
                 for (kind, extent) in extents {
                     let known = self.extents.entry(kind).or_insert_with(|| extent.clone());
                     known.merge(extent);

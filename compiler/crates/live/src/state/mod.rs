@@ -36,6 +36,39 @@ pub struct ClusterState {
     pub logs: Vec<ContainerLog>,
     /// The number of other logs that could not be read.
     pub unread_logs: usize,
+    /// The node pools that a cloud describes.
+    pub cloud_pools: Vec<CloudPool>,
+}
+
+/// A node pool as its cloud describes it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CloudPool {
+    /// The name.
+    pub name: String,
+    /// The name of the resource for messages: `EKS node group`.
+    pub title: &'static str,
+    /// The state, as the cloud names it: `DEGRADED`.
+    pub status: String,
+    /// Whether the state is an error.
+    pub is_failed: bool,
+    /// The problems that the cloud reports.
+    pub problems: Vec<CloudProblem>,
+}
+
+impl CloudPool {
+    /// Whether the cloud reports an error of the pool.
+    pub fn has_error(&self) -> bool {
+        self.is_failed || !self.problems.is_empty()
+    }
+}
+
+/// A problem that a cloud reports.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct CloudProblem {
+    /// The code; empty if there is none.
+    pub code: String,
+    /// The message; empty if there is none.
+    pub message: String,
 }
 
 /// The end of the log of a container.
@@ -117,6 +150,7 @@ impl ClusterState {
         self.daemon_sets
             .items
             .sort_by(|a, b| key(&a.metadata).cmp(&key(&b.metadata)));
+        self.cloud_pools.sort();
         for listing in self.others.values_mut() {
             listing
                 .items

@@ -21,6 +21,9 @@ pub struct Expectation {
     pub interconnect: BTreeMap<String, u32>,
     /// The DaemonSets of this tree on its nodes, as namespace and name.
     pub daemon_sets: Vec<(String, String)>,
+    /// The number of nodes between which `gpuc prove` proves the network of the GPUs, or one node for NVLink; `None`
+    /// without such a network.
+    pub fabric_nodes: Option<u32>,
     /// The tolerations of a test pod.
     pub tolerations: Vec<serde_json::Value>,
     /// The RuntimeClass of a test pod, if it needs one.

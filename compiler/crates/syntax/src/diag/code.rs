@@ -160,16 +160,17 @@ pub fn split_objects(text: &str) -> Option<(&str, &str)> {
     text.split_once(OBJECTS_SEPARATOR)
 }
 
-/// The separator before the path of a container log, after the objects of an example of `gpuc doctor`.
-const LOG_SEPARATOR: &str = "--- # logs/";
+/// The separator before the path of another file, such as a container log, after the objects of an example of `gpuc
+/// doctor`.
+const FILE_SEPARATOR: &str = "--- # ";
 
-/// The files of an example of `gpuc doctor`, as paths and texts: the objects, and container logs.
-pub fn split_logs(objects: &str) -> Vec<(&str, &str)> {
-    let (first, logs) = match objects.find(LOG_SEPARATOR) {
+/// The files of an example of `gpuc doctor`, as paths and texts: the objects, container logs, and what a cloud describes.
+pub fn split_files(objects: &str) -> Vec<(&str, &str)> {
+    let (first, logs) = match objects.find(FILE_SEPARATOR) {
         Some(index) => objects.split_at(index),
         None => (objects, ""),
     };
-    let logs = logs.split("--- # ");
+    let logs = logs.split(FILE_SEPARATOR);
     std::iter::once(("objects.yaml", first))
         .chain(logs.filter_map(|log| log.split_once('\n')))
         .collect()

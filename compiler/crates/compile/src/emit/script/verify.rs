@@ -27,7 +27,7 @@ pub(super) fn verify_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'p>
     segments.push(Segment::Credentials, credentials(plan));
     segments.push(Segment::Credentials, resource_checks(plan));
     for expectation in &plan.expectations {
-        let text = format!("\n{}", expectation_checks(expectation));
+        let text = format!("\n{}", expectation_checks(&plan.cluster, expectation));
         segments.push(Segment::Expectation(expectation), text);
     }
     segments.push(Segment::Boilerplate(CHECKS_PURPOSE), "\nfinish\n");
@@ -97,7 +97,7 @@ fn program_name(command: &Command) -> Option<&str> {
     }
 }
 
-fn expectation_checks(expectation: &Expectation) -> String {
+fn expectation_checks(cluster: &str, expectation: &Expectation) -> String {
     let pool = quote(&expectation.pool);
     let terms = expectation
         .selector
@@ -152,6 +152,9 @@ fn expectation_checks(expectation: &Expectation) -> String {
             0,
             &[head.to_vec(), vec![quote(&test_pod_spec(expectation))]],
         );
+    }
+    if let Some(nodes) = expectation.fabric_nodes {
+        text += &check_call(&["fabric", &pool, &quote(cluster), &nodes.to_string()]);
     }
     text
 }

@@ -2,6 +2,7 @@
 
 mod cdi_injection_failed;
 mod claim_not_allocated;
+mod cloud_pool_failed;
 mod cluster_policy_ignored;
 mod cluster_queue_inactive;
 mod collective_timed_out;
@@ -85,6 +86,7 @@ pub(crate) use messages::misfit_text;
 pub static CHECKS: &[&Check] = &[
     &node_not_ready::CHECK,
     &pool_without_nodes::CHECK,
+    &cloud_pool_failed::CHECK,
     &driver_not_running::CHECK,
     &operator_validation_stuck::CHECK,
     &driver_upgrade_stuck::CHECK,

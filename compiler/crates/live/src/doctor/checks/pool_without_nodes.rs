@@ -52,7 +52,7 @@ items:
         ),
     },
     layer: Layer::Cloud,
-    is_symptom: false,
+    is_symptom: true,
     needs: &[Kind::Node],
     needs_logs: Logs::None,
     run,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuc_syntax::diag::{Severity, split_logs};
+use gpuc_syntax::diag::{Severity, split_files};
 use gpuc_syntax::source::Sources;
 
 use super::{MAX_LENGTH, diagnostics, json, junit, markdown, text};
@@ -16,7 +16,7 @@ const HOSTILE: &str = "\\e[2J\\r\\n| x `` ``` </failure> & \\\" <!-- \\u0000\\uF
 
 /// The state and the diagnosis of an example, as YAML or JSON.
 fn diagnosis(objects: &str) -> (ClusterState, Diagnosis) {
-    let files: BTreeMap<String, String> = (split_logs(objects).into_iter())
+    let files: BTreeMap<String, String> = (split_files(objects).into_iter())
         .map(|(path, text)| (path.to_owned(), text.to_owned()))
         .collect();
     let paths: Vec<String> = files.keys().cloned().collect();
