@@ -155,11 +155,17 @@ fn read_folder(folder: &Path) -> Result<ClusterState> {
 fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
     if diagnosis.has_severity(severity(args.fail_on)) {
         Exit::OutOfDate
-    } else if args.strict && !diagnosis.skipped.is_empty() {
+    } else if diagnosis.is_inconclusive() || args.strict && lacks_objects(diagnosis) {
         Exit::Failed
     } else {
         Exit::Success
     }
+}
+
+/// Whether checks lacked objects. Only some folders contain logs of workloads.
+fn lacks_objects(diagnosis: &Diagnosis) -> bool {
+    let mut skipped = diagnosis.skipped.iter();
+    skipped.any(|it| !it.lacks_workload_logs_only)
 }
 
 /// The compilations of the input; `None` if no file is named and the default file does not exist.

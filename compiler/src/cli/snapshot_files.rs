@@ -13,7 +13,7 @@ const MAX_FILES: usize = 100_000;
 /// The maximum size of a file in bytes.
 const MAX_BYTES: u64 = 2 << 30;
 
-/// Reads all files in a folder, or one file. Symbolic links are not followed.
+/// Reads all files in a folder, or one file. Symbolic links to folders are not followed: they may form a circle.
 pub(crate) fn read(folder: &Path) -> Result<(ClusterState, Vec<ReadProblem>)> {
     let info =
         fs::metadata(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
@@ -44,7 +44,7 @@ fn collect(folder: &Path, prefix: &str, paths: &mut Vec<String>) -> Result<()> {
             .with_context(|| format!("cannot read `{path}`"))?;
         if kind.is_dir() {
             collect(&entry.path(), &format!("{path}/"), paths)?;
-        } else if kind.is_file() {
+        } else if kind.is_file() || kind.is_symlink() && entry.path().is_file() {
             paths.push(path);
         }
         if paths.len() > MAX_FILES {

@@ -33,6 +33,7 @@ const SECRET_NAMES: &[&str] = &[
     "api-key",
     "api_key",
     "credential",
+    "passphrase",
     "passwd",
     "password",
     "private",
@@ -62,13 +63,13 @@ static SECRET_FORMS: LazyLock<Regex> = LazyLock::new(|| {
 /// Credentials after a name: `--password=x`, `--token x`, `Authorization: Bearer x`, `https://user:x@host`,
 /// `curl -u user:x`.
 static NAMED_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
-    let name = r"[a-z0-9_-]*(?:api[-_]?key|access[-_]?key|account[-_]?key|credential|passw(?:or)?d|secret|token)[a-z0-9_-]*";
+    let name = r"[a-z0-9_-]*(?:api[-_]?key|access[-_]?key|account[-_]?key|credential|passw(?:or)?d|passphrase|secret|token)[a-z0-9_-]*";
     let expression = [
         r"(?i)(\b",
         name,
         r#"["']?\s*=\s*["']?|--?"#,
         name,
-        r"\s+|\b(?:pass|pwd|sig|signature|session)=|\bauthorization:?\s+(?:bearer\s+|basic\s+)?|\bbearer\s+",
+        r"\s+|\b(?:pass|pat|pw|pwd|sig|signature|session)=|\bauthorization:?\s+(?:bearer\s+|basic\s+)?|\bbearer\s+",
         r"|\bbasic[-_]auth:\s+|://[^/\s:@]*:|\s-u\s+[^\s:]+:)",
         r#"([^\s"',;&@}]+)"#,
     ];
@@ -78,7 +79,7 @@ static NAMED_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
 /// Credentials after a name and a colon, as in YAML. In prose, a word follows the colon.
 static YAML_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
     let expression = concat!(
-        r"(?i)(\b[a-z0-9_-]*(?:api[-_]?key|credential|key-data|passw(?:or)?d|secret|token)[a-z0-9_-]*",
+        r"(?i)(\b[a-z0-9_-]*(?:api[-_]?key|credential|key-data|passw(?:or)?d|passphrase|secret|token)[a-z0-9_-]*",
         r#"["']?:\s*["']?)([^\s"',;&@}]+)"#
     );
     Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
@@ -92,7 +93,8 @@ pub fn redact_text(text: &str) -> String {
     });
     let text = YAML_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
         let value = &captures[2];
-        if is_word(value) {
+        let is_password = captures[1].to_ascii_lowercase().contains("passw");
+        if is_word(value) && !is_password {
             captures[0].to_owned()
         } else {
             format!("{}{REDACTED}", &captures[1])
@@ -247,6 +249,11 @@ mod tests {
                 "HF_TOKEN=[redacted]",
             ),
             ("key AKIAABCDEFGHIJKLMNOP end", "key [redacted] end"),
+            ("password: hunter", "password: [redacted]"),
+            (
+                "--passphrase X --pat=Y pw=Z",
+                "--passphrase [redacted] --pat=[redacted] pw=[redacted]",
+            ),
             ("token: \"abc1\"", "token: \"[redacted]\""),
             ("--password hunter4 -x", "--password [redacted] -x"),
             ("curl -u admin:hunter2 x", "curl -u admin:[redacted] x"),

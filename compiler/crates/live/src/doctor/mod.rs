@@ -62,6 +62,8 @@ pub struct SkippedCheck {
     pub check: &'static Check,
     /// The kinds that are not complete, and why: `pods: forbidden`.
     pub reasons: Vec<String>,
+    /// Whether only logs of workloads are missing, which gpuc does not read from a cluster.
+    pub lacks_workload_logs_only: bool,
 }
 
 /// The numbers of objects in a cluster.
@@ -76,6 +78,14 @@ pub struct Totals {
 }
 
 impl Diagnosis {
+    /// Whether nothing was found, and every check lacked objects, so that this means nothing.
+    pub fn is_inconclusive(&self) -> bool {
+        let incomplete = self.skipped.iter();
+        let incomplete = incomplete.filter(|it| !it.lacks_workload_logs_only);
+        let needing = CHECKS.iter().filter(|it| !it.needs.is_empty());
+        self.causes.is_empty() && incomplete.count() >= needing.count()
+    }
+
     /// Whether a finding has at least this severity.
     pub fn has_severity(&self, severity: Severity) -> bool {
         let mut causes = self.causes.iter();
@@ -104,17 +114,22 @@ pub fn diagnose(
             .map(|kind| format!("{}: {}", resource_name(*kind), state.completeness(*kind)))
             .collect();
         if check.needs_logs == Logs::Stack && state.logs.is_empty() {
-            reasons.push("container logs: not part of the snapshot".to_owned());
+            reasons.push("container logs: not read".to_owned());
         }
         if check.needs_logs == Logs::Stack && state.unread_logs > 0 {
             let count = pluralize(state.unread_logs, "container log");
             reasons.push(format!("{count} could not be read"));
         }
+        let lacks_workload_logs_only = reasons.is_empty();
         if check.needs_logs == Logs::Workloads && !has_workload_logs {
-            reasons.push("logs of workloads: not part of the snapshot".to_owned());
+            reasons.push("logs of workloads: not read".to_owned());
         }
         if !reasons.is_empty() {
-            skipped.push(SkippedCheck { check, reasons });
+            skipped.push(SkippedCheck {
+                check,
+                reasons,
+                lacks_workload_logs_only,
+            });
         }
     }
     Diagnosis {

@@ -54,8 +54,8 @@ impl Obstacles {
 /// The pods with GPUs that are not scheduled, do not wait for a gate, and are not being deleted.
 pub(super) fn pending_pods<'s>(ctx: &Context<'s>) -> Vec<PendingPod<'s>> {
     let usage = ctx.usage();
-    let mut known: Vec<Arc<Obstacles>> = Vec::new();
-    let mut by_owner: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    // By the text of the demand: thousands of pods can wait.
+    let mut known: BTreeMap<String, Arc<Obstacles>> = BTreeMap::new();
     let mut pending = Vec::new();
     for pod in &ctx.state.pods.items {
         let is_candidate = pod.is_unscheduled()
@@ -68,18 +68,9 @@ pub(super) fn pending_pods<'s>(ctx: &Context<'s>) -> Vec<PendingPod<'s>> {
         if demand.gpus().next().is_none() {
             continue;
         }
-        let owner = pod.metadata.controller();
-        let owner = owner.map_or(pod.metadata.name.as_str(), |it| it.name.as_str());
-        let key = (pod.metadata.namespace.as_str(), owner);
-        let same = by_owner.get(&key).map(|index| &known[*index]);
-        let same = same.filter(|it| it.demand == demand).map(Arc::clone);
-        let obstacles = same.unwrap_or_else(|| {
-            let known_demand = known.iter().find(|it| it.demand == demand).map(Arc::clone);
-            let found = known_demand.unwrap_or_else(|| Arc::new(evaluate(ctx, demand, usage)));
-            by_owner.insert(key, known.len());
-            known.push(Arc::clone(&found));
-            found
-        });
+        let same = known.entry(format!("{demand:?}"));
+        let obstacles = same.or_insert_with(|| Arc::new(evaluate(ctx, demand, usage)));
+        let obstacles = Arc::clone(obstacles);
         pending.push(PendingPod { pod, obstacles });
     }
     pending

@@ -406,8 +406,9 @@ pub(super) fn waiting_seconds(ctx: &Context<'_>, pending: &PendingPod<'_>) -> Op
 /// `pkg/controllers/provisioning/scheduling/events.go`, 2026-11-28.
 fn is_scaling_up(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
     let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
-    let refused = ctx.event(&object, "NotTriggerScaleUp");
-    let refused = refused.and_then(Event::last_seen);
+    let refused = ["NotTriggerScaleUp", "FailedScaleUp"].map(|reason| ctx.event(&object, reason));
+    let refused = refused.into_iter().flatten();
+    let refused = refused.filter_map(Event::last_seen).max();
     ["TriggeredScaleUp", "Nominated"].iter().any(|reason| {
         let event = ctx.event(&object, reason);
         event.is_some_and(|event| {

@@ -57,7 +57,7 @@ impl fmt::Display for Completeness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Complete => f.write_str("complete"),
-            Self::NotRead => f.write_str("not part of the snapshot"),
+            Self::NotRead => f.write_str("not read"),
             Self::NotServed => f.write_str("not served by the API server"),
             Self::Forbidden => f.write_str("forbidden; the user lacks the right to list them"),
             Self::Truncated { reason } => write!(f, "incomplete: {reason}"),

@@ -96,6 +96,8 @@ pub(super) const OPERATOR_LABELS: &str = "nvidia.com/gpu.deploy.";
 const START_SECONDS: u64 = 600;
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    let is_known = |kind| ctx.state.completeness(kind).is_complete();
+    let (knows_pods, knows_daemon_sets) = (is_known(Kind::Pod), is_known(Kind::DaemonSet));
     for node in ctx.gpu_nodes() {
         let is_new = ctx
             .age(node.node.metadata.creation_timestamp)
@@ -111,7 +113,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         if resources.any(|(name, amount)| is_device(name) && amount.units() > Some(0)) {
             continue;
         }
+        // Nothing follows from pods and DaemonSets that were not read.
         findings.push(match closest(ctx, node) {
+            Some((_, _, misfits)) if misfits.is_empty() && !knows_pods => continue,
+            None if !knows_daemon_sets => continue,
             Some((daemon_set, advertiser, misfits)) => {
                 explain(node, daemon_set, advertiser, &misfits)
             }

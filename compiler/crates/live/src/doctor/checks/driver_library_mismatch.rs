@@ -104,7 +104,7 @@ mod tests {
         let (codes, text) = codes(&format!("{objects}{log}"));
         assert_eq!(codes, [CHECK.code.id], "{text}");
         let (codes, text) = super::super::super::testing::codes(&objects);
-        assert!(codes.is_empty(), "{text}");
+        assert_eq!(codes, ["GPUC7910"], "{text}");
     }
 
     #[test]

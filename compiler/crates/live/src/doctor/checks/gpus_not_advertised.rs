@@ -58,6 +58,8 @@ items:
 const START_SECONDS: u64 = 600;
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    let is_known = |kind| ctx.state.completeness(kind).is_complete();
+    let knows_plugins = is_known(Kind::Pod) && is_known(Kind::DaemonSet);
     for node in ctx.gpu_nodes().filter(|node| node.node.is_ready()) {
         let Some(expected) = node.expected.as_ref().filter(|it| !it.is_dra) else {
             continue;
@@ -105,6 +107,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     "kubectl logs --namespace {} {}",
                     pod.metadata.namespace, pod.metadata.name
                 )),
+            None if !knows_plugins => finding
+                .help("find out whether a device plugin runs on the node; the pods or DaemonSets were not read")
+                .command("kubectl get daemonsets --all-namespaces"),
             None => finding
                 .help("run a device plugin on the node")
                 .command("kubectl get daemonsets --all-namespaces"),

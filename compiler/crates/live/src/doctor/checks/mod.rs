@@ -46,6 +46,7 @@ mod nodes_cordoned;
 mod operator_validation_stuck;
 mod plugin_on_cpu_nodes;
 mod pod_labels_unmatched;
+mod pod_not_running;
 mod pod_rejected_by_kubelet;
 mod pod_resource_not_offered;
 mod pod_stranded;
@@ -152,6 +153,7 @@ pub static CHECKS: &[&Check] = &[
     &collective_timed_out::CHECK,
     &exporter_not_running::CHECK,
     &monitor_not_selected::CHECK,
+    &pod_not_running::CHECK,
 ];
 
 #[cfg(test)]

@@ -200,7 +200,7 @@ mod tests {
             r#"{"type": "Initialized", "status": "Unknown", "reason": "ResourceNotRegistered"}"#;
         let claim = claim("11:00:00", "nvidia.com/gpu", missing);
         let (found, text) = codes(&list_objects(&[HEALTHY_NODE, node, pod, &claim]));
-        assert_eq!(found, ["GPUC7302"], "{text}");
+        assert_eq!(found, ["GPUC7301"], "{text}");
         assert!(text.contains("NodeClaim c"), "{text}");
     }
 }

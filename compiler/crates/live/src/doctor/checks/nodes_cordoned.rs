@@ -79,8 +79,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let mut finding = report_pod(ctx, &CHECK, pending, message)
             .depends_on(Arc::clone(nodes))
             .field(node.clone(), "spec.unschedulable", "true")
-            .help("uncordon the nodes when their maintenance is over")
-            .command(format!("kubectl uncordon {}", node.name));
+            .help("when the maintenance of the nodes is over, run `kubectl uncordon` for each of them")
+            .command(format!("kubectl describe node {}", node.name));
         let labels = ctx.state.node(&node.name).map(|it| &it.metadata.labels);
         // The GPU Operator cordons nodes while it replaces the driver.
         let upgrade = labels.and_then(|it| it.get(UPGRADE_STATE));

@@ -192,7 +192,7 @@ mod tests {
           "status": {"capacity": {}, "allocatable": {"pods": "9"},
             "conditions": [{"type": "Ready", "status": "True"}]}}"#;
         let (found, text) = codes(&list(&[node, SHARED, &pod("nvidia.com/gpu", "11:00:00")]));
-        assert_eq!(found, ["GPUC7302"], "{text}");
+        assert_eq!(found, ["GPUC7301"], "{text}");
         assert!(text.contains("Pod ml/train-0 waits for it"), "{text}");
     }
 }

@@ -53,13 +53,7 @@ items:
       volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]
       containers:
         - {name: main, image: "registry.example.com/train:1", resources: {limits: {nvidia.com/gpu: "1"}}}
-    status:
-      phase: Pending
-      conditions:
-        - type: PodScheduled
-          status: "False"
-          reason: Unschedulable
-          message: "pod has unbound immediate PersistentVolumeClaims"
+    status: {phase: Pending}
 "#,
         correction: Correction::Replace(
             "spec: {storageClassName: fast}",

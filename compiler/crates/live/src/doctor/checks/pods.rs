@@ -14,7 +14,7 @@ use crate::doctor::verdict::waiting_seconds;
 use crate::objects::ObjectRef;
 
 /// The seconds after which a pod waits for long. Before, other pods may end, and maintenance of nodes may be over.
-const PATIENCE_SECONDS: u64 = 600;
+pub(super) const PATIENCE_SECONDS: u64 = 600;
 
 /// Whether the pod waits for so short a time that it may still be scheduled without a change, unless nodes that it
 /// would fit on have a fault.
@@ -51,10 +51,12 @@ pub(super) fn report_pod(
     if let Some(evidence) = Evidence::pod_condition(pending.pod, "PodScheduled") {
         finding = finding.evidence(evidence);
     }
-    match ctx.recent_event(&object, "NotTriggerScaleUp") {
-        Some(event) => finding.evidence(Evidence::event(event)),
-        None => finding,
+    for reason in ["NotTriggerScaleUp", "FailedScaleUp"] {
+        if let Some(event) = ctx.recent_event(&object, reason) {
+            finding = finding.evidence(Evidence::event(event));
+        }
     }
+    finding
 }
 
 /// A reference to a pool of gpu-cluster.yaml.

@@ -6,7 +6,7 @@ use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::doctor::verdict::{Verdict, stuck_pods};
-use crate::objects::ObjectRef;
+use crate::objects::{Event, ObjectRef};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -15,7 +15,7 @@ pub(super) static CHECK: Check = Check {
         name: "scale-up-not-possible",
         severity: Severity::Error,
         summary: "the Cluster Autoscaler creates no node for a pending pod with GPUs",
-        checks: "Whether the event `NotTriggerScaleUp` says that the Cluster Autoscaler creates no node for a \
+        checks: "Whether the events `NotTriggerScaleUp` and `FailedScaleUp` say that the Cluster Autoscaler creates no node for a \
 pending pod with GPUs, and the nodes of the cluster do not explain it.",
         reason: "The autoscaler simulates a node of each node group. For an empty group, it knows only what the \
 cloud and the tags of the group say: without the tag of a resource, a label or a taint, the pod does not seem to \
@@ -106,13 +106,77 @@ static LIMITS: &[Signature] = &[
     ),
 ];
 
+/// What the clouds refuse.
+///
+/// Sources, from memory, 2026-11-28: cloud.google.com/kubernetes-engine/docs/troubleshooting (`GCE out of resources`,
+/// `GCE quota exceeded`); the error codes `ZONE_RESOURCE_POOL_EXHAUSTED`, `InsufficientInstanceCapacity`,
+/// `VcpuLimitExceeded`, `SkuNotAvailable`, `AllocationFailed` and `QuotaExceeded` of the clouds' APIs.
+static REFUSALS: &[(&[&str], &str, &str)] = &[
+    (
+        &["quota", "limitexceeded"],
+        "a quota of the cloud is exhausted",
+        "raise the quota for the GPUs or the machine type in the cloud, in the region of the pool",
+    ),
+    (
+        &[
+            "out of resources",
+            "stockout",
+            "resource_pool_exhausted",
+            "insufficientinstancecapacity",
+            "insufficient capacity",
+            "skunotavailable",
+            "allocationfailed",
+        ],
+        "the cloud has no machines of the type",
+        "use another zone or machine type, or reserve capacity; the autoscaler tries again by itself",
+    ),
+];
+
+/// The latest event in which the Cluster Autoscaler says that the cloud creates no machine, the problem, and what to do.
+fn refusal<'s>(
+    ctx: &Context<'s>,
+    object: &ObjectRef,
+) -> Option<(&'s Event, &'static str, &'static str)> {
+    let event = ctx.recent_event(object, "FailedScaleUp")?;
+    let message = event.message.to_ascii_lowercase();
+    let mut refusals = REFUSALS.iter();
+    let known = refusals.find(|(texts, ..)| texts.iter().any(|text| message.contains(text)));
+    Some(match known {
+        Some((_, problem, help)) => (event, *problem, *help),
+        None => (
+            event,
+            "the cloud does not create the machine",
+            "correct what the message of the event names",
+        ),
+    })
+}
+
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
     for pending in stuck_pods(ctx) {
         let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+        let verdict = &pending.obstacles.verdict;
+        if let Some((event, problem, help)) = refusal(ctx, &object)
+            && needs_nodes(verdict)
+        {
+            findings.push(
+                Finding::new(
+                    &CHECK.code,
+                    object,
+                    format!("the autoscaler creates no node for the pod: {problem}"),
+                )
+                .evidence(Evidence::event(event))
+                .help(help)
+                .command(format!(
+                    "kubectl describe pod --namespace {} {}",
+                    pending.pod.metadata.namespace, pending.pod.metadata.name
+                )),
+            );
+            continue;
+        }
         let Some(event) = ctx.recent_event(&object, "NotTriggerScaleUp") else {
             continue;
         };
-        let Some((problem, help)) = explain(ctx, &pending.obstacles.verdict, &event.message) else {
+        let Some((problem, help)) = explain(ctx, verdict, &event.message) else {
             continue;
         };
         findings.push(
@@ -128,6 +192,19 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             ),
         );
     }
+}
+
+/// Whether more nodes of the same type would help.
+fn needs_nodes(verdict: &Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::NotOffered { .. }
+            | Verdict::InUse { .. }
+            | Verdict::Fragmented { .. }
+            | Verdict::Stranded { .. }
+            | Verdict::NotReady { .. }
+            | Verdict::Cordoned { .. }
+    )
 }
 
 /// The problem and what to do; `None` if the nodes of the cluster explain the pod.
@@ -220,6 +297,53 @@ mod tests {
             assert!(text.contains(expected), "{text}");
             assert!(text.contains("explains: Pod ml/train-0"), "{text}");
         }
+    }
+
+    #[test]
+    fn refusals_of_clouds_are_explained() {
+        let full = full_node();
+        for (reason, message, expected) in [
+            (
+                "FailedScaleUp",
+                "Node scale up in zones us-central1-a associated with this pod failed: GCE out of resources. Pod is at \
+                 risk of not being scheduled.",
+                "the cloud has no machines of the type",
+            ),
+            (
+                "FailedScaleUp",
+                "Node scale up in zones us-central1-a associated with this pod failed: GCE quota exceeded. Pod is at \
+                 risk of not being scheduled.",
+                "a quota of the cloud is exhausted",
+            ),
+            (
+                "FailedScaleUp",
+                "Internal error",
+                "does not create the machine",
+            ),
+        ] {
+            for node in [CPU_NODE, &full] {
+                let pod = pending_pod("nvidia.com/gpu", "11:00:00");
+                let message = message.replace("\\\"", "\"");
+                let event = event("Pod", "train-0", reason, &message, "11:50:00");
+                // The autoscaler tries before it fails.
+                let trigger =
+                    super::tests::event("Pod", "train-0", "TriggeredScaleUp", "", "11:48:00");
+                let (found, text) = codes(&list_objects(&[node, &pod, &event, &trigger]));
+                assert_eq!(found, ["GPUC7701"], "{text}");
+                assert!(text.contains(expected), "{text}");
+                assert!(text.contains(&format!("event {reason}")), "{text}");
+            }
+        }
+        let pod = pending_pod("nvidia.com/gpu", "11:00:00");
+        let scheduler = event(
+            "Pod",
+            "train-0",
+            "FailedScheduling",
+            "0/1 nodes are available",
+            "11:50:00",
+        );
+        let (found, text) = codes(&list_objects(&[CPU_NODE, &pod, &scheduler]));
+        assert_eq!(found, ["GPUC7501"], "{text}");
     }
 
     #[test]

@@ -148,7 +148,7 @@ mod tests {
             )
             .replace(r#"{nvidia.com/gpu: "8"}"#, "{}");
         let (codes, text) = super::super::super::testing::codes(&objects);
-        assert_eq!(codes, ["GPUC7302"], "{text}");
+        assert_eq!(codes, ["GPUC7301"], "{text}");
         assert!(
             text.contains("explains: the node keeps the taint"),
             "{text}"

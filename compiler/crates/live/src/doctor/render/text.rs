@@ -1,5 +1,6 @@
 //! The diagnosis as text for people.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use gpuc_syntax::diag::Severity;
@@ -26,17 +27,35 @@ pub fn text(diagnosis: &Diagnosis, state: &ClusterState, sources: &Sources) -> S
         write_cause(&mut out, cause, state, sources);
         out.push('\n');
     }
-    for skipped in &diagnosis.skipped {
-        let name = skipped.check.code.name;
-        let reasons = clean(&skipped.reasons.join("; "));
-        let _ = writeln!(out, "not checked: {name} ({reasons})");
-    }
-    if !diagnosis.skipped.is_empty() {
-        out.push('\n');
-    }
+    write_skipped(&mut out, diagnosis);
     out.push_str(&summary(diagnosis));
     out.push('\n');
     out
+}
+
+/// What prevented checks, the most frequent reason first.
+fn write_skipped(out: &mut String, diagnosis: &Diagnosis) {
+    const MAX_REASONS: usize = 5;
+    if diagnosis.skipped.is_empty() {
+        return;
+    }
+    let mut reasons: BTreeMap<&str, usize> = BTreeMap::new();
+    let all = diagnosis.skipped.iter().flat_map(|it| &it.reasons);
+    for reason in all {
+        *reasons.entry(reason).or_default() += 1;
+    }
+    let mut reasons: Vec<(&str, usize)> = reasons.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let checks = pluralize(diagnosis.skipped.len(), "check");
+    let _ = writeln!(out, "{checks} could not run completely:");
+    for (reason, count) in reasons.iter().take(MAX_REASONS) {
+        let _ = writeln!(out, "  {} ({})", clean(reason), pluralize(*count, "check"));
+    }
+    if let Some(more) = reasons.len().checked_sub(MAX_REASONS).filter(|it| *it > 0) {
+        let reasons = pluralize(more, "more reason");
+        let _ = writeln!(out, "  and {reasons}; `--format json` lists all");
+    }
+    out.push('\n');
 }
 
 /// The story of a pod as text: one line for each step.
@@ -128,6 +147,11 @@ pub(super) fn summary(diagnosis: &Diagnosis) -> String {
             "{scope}: no problems found by {} checks",
             diagnosis.completed
         ),
+        (0, 0, false) if diagnosis.is_inconclusive() => {
+            format!(
+                "{scope}: nothing could be checked, because no check had all objects that it needs"
+            )
+        }
         (0, 0, false) => format!("{scope}: no problems found in what could be read{skipped}"),
         _ => format!(
             "{scope}: {}, {}{skipped}",
