@@ -13,8 +13,8 @@ use gpuc_collect::{
 };
 use gpuc_diff::diff::render::render;
 use gpuc_diff::diff::{
-    Answer, CloudNotes, CloudResult, Diffs, InstalledRelease, LiveState, Unpredicted, VERSION,
-    desired_objects, diff_live,
+    Answer, CloudNotes, CloudResult, Diffs, GENERATED_KINDS, InstalledRelease, LiveState,
+    Unpredicted, VERSION, desired_objects, diff_live,
 };
 use gpuc_model::plan::{Credentials, Delivery, Plan};
 use serde_json::{Value, json};
@@ -23,7 +23,7 @@ use super::args::{Cli, DiffArgs, DiffFormat, FindingsFormat, InputArgs};
 use super::findings::{self, OtherOutput};
 use super::inputs::{self, Plans};
 use super::output::{self, ProgressLine};
-use super::{Exit, Usage, build, diff};
+use super::{Exit, Usage, build, diff, live};
 
 /// The field managers of the tools that apply a tree, by the name of the GitOps controller.
 ///
@@ -144,7 +144,11 @@ fn read_state(context: Option<&str>, plan: &Plan) -> Result<LiveState> {
         let client = connect(context).await.map_err(|error| error.to_string())?;
         let tick = || progress.tick();
         let answers = dry_run(&client, &limits, objects.clone(), applier, tick).await?;
-        let own = labeled(&client, &limits, &objects, GPUC_LABEL).await;
+        let generated = GENERATED_KINDS.iter();
+        let generated =
+            generated.map(|(version, kind)| json!({"apiVersion": version, "kind": kind}));
+        let searched: Vec<Value> = objects.iter().cloned().chain(generated).collect();
+        let own = labeled(&client, &limits, &searched, GPUC_LABEL).await;
         let workloads = ["Deployment", "DaemonSet", "StatefulSet"]
             .map(|kind| json!({"apiVersion": "apps/v1", "kind": kind}));
         let charts = labeled(&client, &limits, &workloads, HELM_LABEL).await;
@@ -155,7 +159,8 @@ fn read_state(context: Option<&str>, plan: &Plan) -> Result<LiveState> {
     let (answers, own, charts) = match result {
         Ok(found) => found,
         Err(error) => bail!(
-            "cannot read the cluster: {error}\nhelp: `kubectl get nodes` must work with the same kubeconfig and context"
+            "cannot read {}: {error}\nhelp: `kubectl get nodes` must work with the same kubeconfig and context",
+            live::title(context)
         ),
     };
     let Labeled { objects, unread } = own;

@@ -143,10 +143,13 @@ fn read_folder(folder: &Path) -> Result<ClusterState> {
         output::print_message(&format!("warning: {}: {}", problem.path, problem.error));
     }
     if state.nodes.items.is_empty() && state.pods.items.is_empty() {
+        let folder = folder.display();
+        if !problems.is_empty() {
+            bail!("`{folder}` contains no nodes and no pods that can be read");
+        }
         bail!(
-            "`{0}` contains no nodes and no pods\nhelp: write them with `kubectl get nodes,pods,events,daemonsets \
-             --all-namespaces -o json > {0}/objects.json`",
-            folder.display()
+            "`{folder}` contains no nodes and no pods\nhelp: write a file per kind, such as `kubectl get nodes \
+             --all-namespaces -o json > nodes.json`, also for pods, daemonsets and events"
         );
     }
     Ok(state)

@@ -1,7 +1,7 @@
 //! Reads the state of a running cluster through its API server.
 
 use anyhow::{Result, bail};
-use gpuc_collect::{Collection, Limits, Page, collect, connect};
+use gpuc_collect::{Collection, Limits, Page, collect, connect, current_context};
 use gpuc_live::state::ClusterState;
 
 use super::clock;
@@ -11,6 +11,14 @@ use super::output::ProgressLine;
 pub(crate) fn read(context: Option<&str>) -> Result<ClusterState> {
     let collection = collect_pages(context, |_| Ok(()))?;
     Ok(collection.state)
+}
+
+/// The cluster of a context, for messages.
+pub(crate) fn title(context: Option<&str>) -> String {
+    match context.map(str::to_owned).or_else(current_context) {
+        Some(context) => format!("the cluster of the context `{context}`"),
+        None => "the cluster".to_owned(),
+    }
 }
 
 /// Reads a cluster, and passes each file of a snapshot to `store`.
@@ -36,7 +44,8 @@ pub(crate) fn collect_pages(
     match result {
         Ok(collection) => Ok(collection),
         Err(error) => bail!(
-            "cannot read the cluster: {error}\nhelp: `kubectl get nodes` must work with the same kubeconfig and context"
+            "cannot read {}: {error}\nhelp: `kubectl get nodes` must work with the same kubeconfig and context",
+            title(context)
         ),
     }
 }

@@ -25,7 +25,7 @@ use serde_json::Value as Json;
 use super::args::{Cli, FindingsFormat, GpuLevel, InputArgs, ProveArgs, ReportFormat};
 use super::findings::{self, OtherOutput};
 use super::inputs;
-use super::{Exit, Usage, output};
+use super::{Exit, Usage, live, output};
 
 /// The repository of the image with DCGM, which the GPU Operator's chart lists with a version.
 const DCGM: &str = "nvcr.io/nvidia/cloud-native/dcgm";
@@ -303,6 +303,6 @@ fn run_in_cluster(
     runtime.shutdown_background();
     match result {
         Ok(run) => Ok(run),
-        Err(error) => bail!("cannot run the Job: {error}"),
+        Err(error) => bail!("cannot run the Job in {}: {error}", live::title(context)),
     }
 }

@@ -62,9 +62,7 @@ fn a_check_names_what_the_cluster_lacks() {
         result.stderr
     );
     assert!(
-        result
-            .stderr
-            .contains("not compared: ConfigMap: not part of the snapshot"),
+        result.stderr.contains("not compared: ConfigMap: not read"),
         "{}",
         result.stderr
     );

@@ -326,7 +326,9 @@ fn an_unreachable_cluster_fails_and_keeps_files() {
     let apply = ["prove", "train", "--fabric", "--apply"];
     let result = run(&apply).expect_code(3);
     assert!(
-        result.stderr.contains("cannot run the Job: "),
+        result
+            .stderr
+            .contains("cannot run the Job in the cluster of the context `a`: "),
         "{}",
         result.stderr
     );

@@ -2,14 +2,18 @@
 //!
 //! The answers are planted here; `needs_api_server` takes them from a real one.
 
+use std::collections::BTreeSet;
+
 use gpuc_compile::compile::Compilation;
 use gpuc_diff::diff::render::{Format, render};
 use gpuc_diff::diff::{
-    Answer, Diff, Diffs, Impact, InstalledRelease, LiveState, Status, Unpredicted, VERSION,
-    desired_objects, diff_live,
+    Answer, Diff, Diffs, GENERATED_KINDS, Impact, InstalledRelease, LiveState, Status, Unpredicted,
+    VERSION, desired_objects, diff_live,
 };
+use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
 
+use crate::corpus::cases;
 use crate::support::Outcome;
 use crate::support::examples::{compiled_examples, compiled_rich};
 
@@ -338,4 +342,22 @@ fn values_from_the_cluster_cannot_change_the_terminal() {
         json["clusters"][0]["live"]["conflicts"][0]["manager"],
         "x\x1b[2J"
     );
+}
+
+#[test]
+fn leftovers_of_every_generated_kind_are_searched() {
+    let mut generated = BTreeSet::new();
+    for case in cases() {
+        for object in &case.plan().objects {
+            let metadata = object.node.get("metadata");
+            let labels = metadata.and_then(|it| it.get("labels"));
+            let manager = labels.and_then(|it| it.get("app.kubernetes.io/managed-by"));
+            if manager.and_then(Node::text) == Some("gpuc") {
+                let identity = &object.identity;
+                generated.insert((identity.api_version.as_str(), identity.kind.as_str()));
+            }
+        }
+    }
+    let searched: BTreeSet<(&str, &str)> = GENERATED_KINDS.iter().copied().collect();
+    assert_eq!(searched, generated);
 }

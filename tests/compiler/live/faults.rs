@@ -6,8 +6,8 @@
 use gpuc_syntax::diag::{Code, split_files, split_objects};
 use serde_json::{Value, json};
 
+use super::diagnose_files;
 use super::healthy::{Healthy, healthy_clusters};
-use super::{diagnose_files, diagnose_objects};
 
 /// A fault: its code, and a function that plants it. The function returns false if the cluster cannot have it.
 type Fault = (&'static str, fn(&mut Vec<Value>) -> bool);
@@ -157,7 +157,10 @@ fn plant_intolerant_pod(objects: &mut Vec<Value>) -> bool {
 }
 
 fn causes(healthy: &Healthy, objects: &[Value]) -> (Vec<&'static str>, String) {
-    let (diagnosis, text) = diagnose_objects(healthy, objects);
+    // A List without DaemonSets does not show that there are none.
+    let none = r#"{"kind": "DaemonSetList", "apiVersion": "apps/v1", "items": []}"#;
+    let files = [("daemonsets.json".to_owned(), none.to_owned())];
+    let (diagnosis, text) = diagnose_files(healthy, objects, &files);
     let causes = diagnosis.causes.iter();
     (causes.map(|it| it.finding.code.id).collect(), text)
 }

@@ -3,6 +3,8 @@
 mod faults;
 mod healthy;
 
+use std::collections::BTreeSet;
+
 use gpuc_live::doctor::{Diagnosis, diagnose, render};
 use gpuc_live::read::read_files;
 use serde_json::{Value, json};
@@ -50,4 +52,35 @@ fn healthy_clusters_have_no_findings() {
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Nothing follows from objects that were not read.
+#[test]
+fn healthy_clusters_have_no_findings_if_a_kind_is_missing() {
+    let mut wrong = Vec::new();
+    let mut tried = 0;
+    for healthy in &healthy_clusters() {
+        let kinds: BTreeSet<&str> = (healthy.objects.iter())
+            .filter_map(|object| object["kind"].as_str())
+            .collect();
+        for missing in &kinds {
+            // Without this kind, and with this kind only.
+            for keeps in [false, true] {
+                let is_kept = |object: &&Value| (object["kind"] == **missing) == keeps;
+                let objects: Vec<Value> = healthy.objects.iter().filter(is_kept).cloned().collect();
+                let (diagnosis, text) = diagnose_objects(healthy, &objects);
+                if !diagnosis.causes.is_empty() {
+                    wrong.push(format!("{} {missing} {keeps}:\n{text}", healthy.name));
+                }
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 1000, "{tried}");
+    assert!(
+        wrong.is_empty(),
+        "{} of {tried}: {}",
+        wrong.len(),
+        wrong.join("\n")
+    );
 }

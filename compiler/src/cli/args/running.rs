@@ -36,8 +36,8 @@ pub(crate) struct DoctorArgs {
     /// Print a ClusterRole with the rights that `gpuc doctor` and `gpuc snapshot` need, and exit.
     #[arg(long)]
     pub(crate) print_role: bool,
-    /// Fail with exit code 3 if a check could not run because objects or logs of the GPU stack are missing. Without this
-    /// option, only if no check could run.
+    /// Fail with exit code 3 if a check could not run because objects or logs of the GPU stack are missing. Without
+    /// this option, only if no check could run.
     #[arg(long)]
     pub(crate) strict: bool,
     /// The output format.

@@ -30,8 +30,8 @@ pub use classify::is_known;
 pub use files::apply_hunks;
 pub use impact::Impact;
 pub use live::{
-    Answer, CloudNotes, CloudResult, FieldConflict, InstalledRelease, LiveNotes, LiveState,
-    MissingKind, NotCompared, RejectedObject, Unpredicted, desired_objects, diff_live,
+    Answer, CloudNotes, CloudResult, FieldConflict, GENERATED_KINDS, InstalledRelease, LiveNotes,
+    LiveState, MissingKind, NotCompared, RejectedObject, Unpredicted, desired_objects, diff_live,
 };
 pub use report::{
     Cause, Change, Diff, Diffs, FieldChange, FileChange, GpuCountChange, Hunk, Range, Status, Step,

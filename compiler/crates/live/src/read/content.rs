@@ -114,6 +114,22 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
     } else {
         parse_yaml(&text, &extent)
     };
+    let result = result.map(|content| match content {
+        // kubectl writes an empty list without its kind; the name of the file may be that of the kind.
+        Content::Objects {
+            items,
+            mut extents,
+            pools,
+        } if items.is_empty() && extents.is_empty() && pools.is_empty() => {
+            extents.extend(kind_of_path(path).map(|kind| (kind, Extent::List)));
+            Content::Objects {
+                items,
+                extents,
+                pools,
+            }
+        }
+        other => other,
+    });
     result.map_err(|error| Unreadable {
         kind: kind_of_path(path).or_else(|| kind_of_beginning(&text)),
         error,

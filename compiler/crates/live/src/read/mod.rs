@@ -1,8 +1,8 @@
 //! Reads a folder of files into the state of a cluster: snapshots of `gpuc snapshot`, the output of
 //! `kubectl get -o json` or `-o yaml`, must-gather folders and troubleshoot bundles.
 //!
-//! Files are recognized by their content. Descriptions of node pools by the clouds' command-line tools are read too; other
-//! files that contain no objects of Kubernetes are ignored.
+//! Files are recognized by their content. Descriptions of node pools by the clouds' command-line tools are read too;
+//! other files that contain no objects of Kubernetes are ignored.
 
 mod cloud;
 mod content;
@@ -301,6 +301,22 @@ mod tests {
         let (state, problems) = read(&[("nodes.json", NODES.as_bytes()), ("more.json", cut)]);
         assert_eq!(problems.len(), 1);
         assert!(!state.nodes.completeness.is_complete());
+    }
+
+    #[test]
+    fn an_empty_list_has_the_kind_of_its_file() {
+        let empty = br#"{"apiVersion": "v1", "items": [], "kind": "List", "metadata": {"resourceVersion": ""}}"#;
+        for (path, is_complete) in [
+            ("case/persistentvolumes.json", true),
+            ("persistentvolumes", true),
+            ("objects.json", false),
+            ("persistentvolumeclaims.json", false),
+        ] {
+            let (state, problems) = read(&[(path, empty)]);
+            assert_eq!(problems, []);
+            let found = state.completeness(Kind::PersistentVolume).is_complete();
+            assert_eq!(found, is_complete, "{path}");
+        }
     }
 
     #[test]

@@ -164,7 +164,8 @@ pub fn split_objects(text: &str) -> Option<(&str, &str)> {
 /// doctor`.
 const FILE_SEPARATOR: &str = "--- # ";
 
-/// The files of an example of `gpuc doctor`, as paths and texts: the objects, container logs, and what a cloud describes.
+/// The files of an example of `gpuc doctor`, as paths and texts: the objects, container logs, and what a cloud
+/// describes.
 pub fn split_files(objects: &str) -> Vec<(&str, &str)> {
     let (first, logs) = match objects.find(FILE_SEPARATOR) {
         Some(index) => objects.split_at(index),

@@ -11,24 +11,28 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 default_context='a kubeconfig fetched for this run'
 usage="Verifies the cluster: nodes, the resources that they advertise, and pods that request them.
 usage: ${0##*/} [--context NAME] [--image IMAGE | --no-pods] [--namespace NAME] [--timeout SECONDS]
+       [--prove FILE]
   --context NAME     a context of your kubeconfig (default: $default_context)
   --image IMAGE      runs nvidia-smi in a test pod for every resource; an image with glibc, for example a CUDA image
   --no-pods          creates no test pods
   --namespace NAME   namespace of the test pods (default: default)
-  --timeout SECONDS  how long to wait for a test pod, including the image pull (default: 300)"
+  --timeout SECONDS  how long to wait for a test pod, including the image pull (default: 300)
+  --prove FILE       also proves the network between GPUs, with gpuc and the gpu-cluster.yaml FILE; takes minutes"
 context=
 image=
 pods=yes
 namespace=default
 timeout=300
+prove=
 while [ $# -gt 0 ]; do
   case $1 in
-    --context | --image | --namespace | --timeout)
+    --context | --image | --namespace | --timeout | --prove)
       [ $# -gt 1 ] || die "$1 needs a value"
       case $1 in
         --context) context=$2 ;;
         --image) image=$2 ;;
         --namespace) namespace=$2 ;;
+        --prove) prove=$2 ;;
         *) timeout=$2 ;;
       esac
       shift
@@ -45,6 +49,11 @@ done
 case $timeout in
   '' | *[!0-9]*) die '--timeout needs a whole number of seconds' ;;
 esac
+
+if [ -n "$prove" ]; then
+  [ -f "$prove" ] || die "--prove needs the cluster's gpu-cluster.yaml: $prove is not a file"
+  tools gpuc
+fi
 
 failures=0
 ready_nodes=0
@@ -296,6 +305,24 @@ see() {
   fi
   kube delete pod "$name" --namespace "$namespace" --ignore-not-found --wait=false >/dev/null
   test_pod=
+}
+
+# fabric POOL CLUSTER NODES: proves the network between the GPUs of NODES nodes, or NVLink inside one.
+fabric() {
+  local pool=$1 cluster=$2 nodes=$3
+  [ -n "$prove" ] || return 0
+  if [ "$ready_nodes" -lt "$nodes" ]; then
+    note "pool $pool: $(counted "$ready_nodes" node) ready; its network is not proven, which needs $nodes"
+    return 0
+  fi
+  say "         pool $pool: proving the network between GPUs"
+  if gpuc prove "$pool" "$prove" --cluster "$cluster" --fabric --nodes "$nodes" --apply \
+    ${context:+--context "$context"} >"$work/said" 2>&1; then
+    fine "pool $pool: the network between GPUs is proven"
+  else
+    fail "pool $pool: the network between GPUs is not proven"
+    cat "$work/said" >&2
+  fi
 }
 
 finish() {

@@ -73,6 +73,57 @@ pub struct LiveState {
     pub unlisted: Vec<(String, String)>,
 }
 
+/// The kinds of the objects that gpuc generates, with their API versions. Objects of a kind that the tree does not
+/// contain any more can remain in the cluster.
+pub const GENERATED_KINDS: &[(&str, &str)] = &[
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicy",
+    ),
+    (
+        "admissionregistration.k8s.io/v1",
+        "ValidatingAdmissionPolicyBinding",
+    ),
+    ("apps/v1", "DaemonSet"),
+    ("apps/v1", "Deployment"),
+    ("apps/v1", "StatefulSet"),
+    ("autoscaling/v2", "HorizontalPodAutoscaler"),
+    ("batch/v1", "CronJob"),
+    ("batch/v1", "Job"),
+    ("jobset.x-k8s.io/v1alpha2", "JobSet"),
+    ("kubeflow.org/v1", "PyTorchJob"),
+    ("kueue.x-k8s.io/v1beta2", "ClusterQueue"),
+    ("kueue.x-k8s.io/v1beta2", "Cohort"),
+    ("kueue.x-k8s.io/v1beta2", "LocalQueue"),
+    ("kueue.x-k8s.io/v1beta2", "ResourceFlavor"),
+    ("kueue.x-k8s.io/v1beta2", "Topology"),
+    ("kueue.x-k8s.io/v1beta2", "WorkloadPriorityClass"),
+    ("leaderworkerset.x-k8s.io/v1", "LeaderWorkerSet"),
+    ("mellanox.com/v1alpha1", "NicNodePolicy"),
+    ("monitoring.coreos.com/v1", "PodMonitor"),
+    ("monitoring.coreos.com/v1", "PrometheusRule"),
+    ("networking.gke.io/v1", "GKENetworkParamSet"),
+    ("networking.gke.io/v1", "Network"),
+    ("networking.k8s.io/v1", "NetworkPolicy"),
+    ("node.k8s.io/v1", "RuntimeClass"),
+    ("nvidia.com/v1alpha1", "NVIDIADriver"),
+    ("policy/v1", "PodDisruptionBudget"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("rbac.authorization.k8s.io/v1", "RoleBinding"),
+    ("resource.k8s.io/v1", "DeviceClass"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("trainer.kubeflow.org/v1alpha1", "TrainJob"),
+    ("trainer.kubeflow.org/v1alpha1", "TrainingRuntime"),
+    ("v1", "ConfigMap"),
+    ("v1", "LimitRange"),
+    ("v1", "Namespace"),
+    ("v1", "PersistentVolumeClaim"),
+    ("v1", "ResourceQuota"),
+    ("v1", "Service"),
+    ("v1", "ServiceAccount"),
+];
+
 /// The objects of a tree, in the order in which they are installed.
 pub fn desired_objects(plan: &Plan) -> Vec<&Object> {
     let steps = plan.steps.iter();

@@ -125,7 +125,8 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let mut events = ctx.events(&object).iter();
         let event = events.find(|event| {
             event.reason == "FailedScheduling"
-                && event.message.starts_with("Failed to schedule pod, ")
+                // The scheduler has events with this reason too.
+                && ["Failed to schedule pod, ", "nodepool"].iter().any(|it| event.message.contains(it))
                 && ctx.is_recent(event.last_seen())
         });
         let Some(event) = event else {
@@ -224,6 +225,10 @@ mod tests {
             assert_eq!(found, ["GPUC7702"], "{text}");
             assert!(text.contains(expected), "{text}");
         }
+        let short = "all available instance types exceed limits for nodepool: gpu";
+        assert_eq!(find(CPU_NODE, short).0, ["GPUC7702"]);
+        let scheduler = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
+        assert_eq!(find(CPU_NODE, scheduler).0, ["GPUC7501"]);
     }
 
     #[test]

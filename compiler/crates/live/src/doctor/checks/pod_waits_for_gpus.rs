@@ -103,9 +103,17 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 }
                 let mut known = known.iter();
                 let holders = known.find(|(it, _)| Arc::ptr_eq(it, obstacles));
-                let mut finding = report_pod(ctx, &CHECK, pending, message).help(
-                    "end one of the pods that hold GPUs, add nodes, or wait until a pod ends",
-                );
+                let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+                let refused = ctx.recent_event(&object, "NotTriggerScaleUp");
+                let is_limited =
+                    refused.is_some_and(|it| it.message.contains("max node group size reached"));
+                let help = if is_limited {
+                    "raise the maximum size of the node group (`nodes.max` of the pool), end one of the pods that hold \
+                     GPUs, or wait until a pod ends"
+                } else {
+                    "end one of the pods that hold GPUs, add nodes, or wait until a pod ends"
+                };
+                let mut finding = report_pod(ctx, &CHECK, pending, message).help(help);
                 if let Some((_, holders)) = holders {
                     finding.evidence.extend(holders.iter().cloned());
                 }

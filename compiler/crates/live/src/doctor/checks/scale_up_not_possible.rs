@@ -132,7 +132,8 @@ static REFUSALS: &[(&[&str], &str, &str)] = &[
     ),
 ];
 
-/// The latest event in which the Cluster Autoscaler says that the cloud creates no machine, the problem, and what to do.
+/// The latest event in which the Cluster Autoscaler says that the cloud creates no machine, the problem, and what to
+/// do.
 fn refusal<'s>(
     ctx: &Context<'s>,
     object: &ObjectRef,
@@ -358,6 +359,10 @@ mod tests {
         let (found, text) = find(&node, "1 max node group size reached", "11:50:00");
         assert_eq!(found, ["GPUC7505"], "{text}");
         assert!(text.contains("event NotTriggerScaleUp"), "{text}");
+        assert!(
+            text.contains("help: raise the maximum size of the node group"),
+            "{text}"
+        );
         let (found, _) = find(&node, "3 Insufficient nvidia.com/gpu", "11:50:00");
         assert_eq!(found, ["GPUC7505"]);
         let (found, _) = find(&node, "1 in backoff after failed scale-up", "11:50:00");
