@@ -218,7 +218,7 @@ fn compare_cloud(folder: &Path, is_current: bool) -> CloudNotes {
     let command = format!("{} --verify", script.display());
     let failed = |line: String| CloudNotes {
         command: command.clone(),
-        result: CloudResult::Failed,
+        result: CloudResult::NotRun,
         lines: vec![line],
     };
     if !script.is_file() {
@@ -231,9 +231,12 @@ fn compare_cloud(folder: &Path, is_current: bool) -> CloudNotes {
     }
     match run_script(&script) {
         Ok((is_success, lines)) => {
+            // `tools` of `emit/lib.sh`.
+            let lacks_tool = |line: &String| line.contains("not installed: ");
             let differs = |line: &String| DIFFERENCES.iter().any(|end| line.contains(end));
             let result = match is_success {
                 _ if lines.iter().any(differs) => CloudResult::Differs,
+                _ if lines.iter().any(lacks_tool) => CloudResult::NotRun,
                 true => CloudResult::Equal,
                 false => CloudResult::Failed,
             };
@@ -318,17 +321,19 @@ mod tests {
         let failed = notes("echo 'pool train: missing'; exit 1", true);
         assert_eq!(failed.result, CloudResult::Failed);
         assert_eq!(failed.lines, ["pool train: missing"]);
+        let absent = notes("echo 'error: not installed: eksctl' >&2; exit 1", true);
+        assert_eq!(absent.result, CloudResult::NotRun);
     }
 
     #[test]
     fn the_script_of_another_input_does_not_run() {
         let stale = notes("echo ran", false);
-        assert_eq!(stale.result, CloudResult::Failed);
+        assert_eq!(stale.result, CloudResult::NotRun);
         let line = "the tree does not match this input: run `gpuc build`";
         assert_eq!(stale.lines, [line]);
         let folder = tempfile::tempdir().unwrap();
         let missing = compare_cloud(folder.path(), true);
-        assert_eq!(missing.result, CloudResult::Failed);
+        assert_eq!(missing.result, CloudResult::NotRun);
         assert!(missing.lines[0].ends_with("does not exist: run `gpuc build`"));
     }
 

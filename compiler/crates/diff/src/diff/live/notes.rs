@@ -100,8 +100,10 @@ pub enum CloudResult {
     Equal,
     /// Resources differ.
     Differs,
-    /// Resources are missing or not ready, or the command could not run.
+    /// Resources are missing or not ready, or the command could not read them.
     Failed,
+    /// The command could not run.
+    NotRun,
 }
 
 impl LiveNotes {

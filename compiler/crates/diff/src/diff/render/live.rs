@@ -63,6 +63,7 @@ pub(super) fn live_sections(diff: &Diff) -> Vec<Section> {
         let state = match cloud.result {
             CloudResult::Equal => "no differences",
             CloudResult::Differs => "differences",
+            CloudResult::NotRun => "not compared",
             CloudResult::Failed => {
                 "resources are missing or not ready, or the script could not read them"
             }

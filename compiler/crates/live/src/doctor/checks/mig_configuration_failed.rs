@@ -114,6 +114,26 @@ Error resetting all GPUs: GPU is in use by another client
     }
 
     #[test]
+    fn pods_wait_for_its_mig_devices() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let pod = |resource: &str| {
+            format!(
+                r#"  - apiVersion: v1
+    kind: Pod
+    metadata: {{name: train-0, namespace: ml}}
+    spec: {{containers: [{{name: main, resources: {{limits: {{{resource}: "1"}}}}}}]}}
+    status: {{phase: Pending}}
+"#
+            )
+        };
+        let (found, text) = codes(&format!("{objects}{}", pod("nvidia.com/mig-1g.10gb")));
+        assert_eq!(found, [CHECK.code.id], "{text}");
+        assert!(text.contains("Pod ml/train-0 waits for it"), "{text}");
+        let (found, text) = codes(&format!("{objects}{}", pod("nvidia.com/other")));
+        assert_eq!(found.len(), 2, "{text}");
+    }
+
+    #[test]
     fn changes_that_go_on_have_not_failed() {
         let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
         for state in ["pending", "rebooting", "\"\""] {

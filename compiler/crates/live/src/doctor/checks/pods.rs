@@ -5,8 +5,9 @@ use std::sync::Arc;
 use gpuc_model::Pool;
 use gpuc_model::scheduling::Requirement;
 
+use super::mig_configuration_failed::STATE_LABEL;
 use crate::doctor::check::Check;
-use crate::doctor::context::Context;
+use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Evidence, Finding};
 use crate::doctor::pending::PendingPod;
@@ -35,10 +36,21 @@ pub(super) fn report_pod(
     let object = ObjectRef::of_kind("Pod", metadata);
     let demand = &pending.obstacles.demand;
     let empty = ctx.empty_pools().filter(|pool| selects_pool(demand, pool));
-    let empty: Vec<ObjectRef> = empty.map(pool_ref).collect();
-    let depends_on = match empty.as_slice() {
+    let mut sources: Vec<ObjectRef> = empty.map(pool_ref).collect();
+    // A node whose MIG devices are not created may be the one that the pod waits for.
+    if demand
+        .gpus()
+        .any(|(name, _)| name.starts_with("nvidia.com/mig-"))
+    {
+        let nodes = ctx.gpu_nodes().filter(|node| {
+            let state = node.node.metadata.label(STATE_LABEL);
+            state.is_some_and(|state| state != "success")
+        });
+        sources.extend(nodes.map(NodeFacts::object));
+    }
+    let depends_on = match sources.as_slice() {
         [] => Arc::clone(&pending.obstacles.would_fit),
-        _ => [&pending.obstacles.would_fit, empty.as_slice()]
+        _ => [&pending.obstacles.would_fit, sources.as_slice()]
             .concat()
             .into(),
     };
