@@ -74,6 +74,25 @@ impl Applied {
     }
 
     fn delete(&self) {
+        // Argo CD removes this finalizer, and does not run here.
+        let finalizers = r#"{"metadata": {"finalizers": null}}"#;
+        let arguments = [
+            "get",
+            "applications.argoproj.io",
+            "--all-namespaces",
+            "--output=json",
+        ];
+        let applications = kubectl(&arguments, "")
+            .map(|(text, _)| text)
+            .unwrap_or_default();
+        let applications: Value = serde_json::from_str(&applications).unwrap_or_default();
+        for application in applications["items"].as_array().into_iter().flatten() {
+            let metadata = &application["metadata"];
+            let name = format!("application/{}", metadata["name"].as_str().unwrap());
+            let namespace = format!("--namespace={}", metadata["namespace"].as_str().unwrap());
+            let patch = format!("--patch={finalizers}");
+            kubectl(&["patch", &name, &namespace, "--type=merge", &patch], "").unwrap();
+        }
         for folder in self.folders.iter().rev() {
             let _ = kubectl(
                 &["delete", "--wait=false", "--ignore-not-found", folder],

@@ -49,7 +49,12 @@ pub(super) fn interconnect_needs(
         huge_pages: (huge_pages_mib > 0).then(|| {
             // Whole pages of 2 MiB.
             let mib = fraction.scale(huge_pages_mib / 2) * 2;
-            format!("{mib}Mi")
+            // In the form in which the API server stores it: it counts another one as a change with every apply.
+            if mib.is_multiple_of(1024) {
+                format!("{}Gi", mib / 1024)
+            } else {
+                format!("{mib}Mi")
+            }
         }),
         capabilities: additions.capabilities.to_vec(),
         additions,
