@@ -9,6 +9,7 @@ use gpuc_schema::node_config::NodeConfig;
 use crate::claims::{gpus_of_slices, model_of_class};
 use crate::cloud_files::CloudPool;
 use crate::context::{Context, label_source};
+use crate::described::launch_record::recorded;
 use crate::groups::{GPU, Group, INSTANCE_TYPE};
 use crate::json::{number, source, text};
 use crate::report::Report;
@@ -142,6 +143,11 @@ fn machine(
             );
             let reason = format!("the first of {list}");
             return Some((machine.to_owned(), Evidence::guess(source, reason)));
+        }
+        // The instance type of a Capacity Block is in the launch template.
+        if let Some(machine) = recorded(pool.value, "machine") {
+            let at = source(pool.object(), "tags[gpuc.dev/machine]", machine);
+            return Some((machine.to_owned(), Evidence::sure(at)));
         }
     }
     let values = group.label_values(INSTANCE_TYPE);

@@ -40,6 +40,7 @@ mod teams;
 mod tests;
 mod tree;
 mod version;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,11 +51,13 @@ use gpuc_model::Registry;
 pub use cloud_files::{CloudFile, CloudFileError};
 pub use differences::{Comparison, Difference, differences};
 pub use report::{Entry, Report};
+pub use workloads::Builder;
 
 use cloud_files::CloudData;
 use context::Context;
 use queues::Queues;
 use tree::{Entries, Item};
+use workloads::Surroundings;
 
 /// What is known about a cluster.
 #[derive(Clone, Copy)]
@@ -65,6 +68,8 @@ pub struct Input<'s> {
     pub cloud: &'s [CloudFile],
     /// The name of the context in the kubeconfig, if the state was read from an API server.
     pub context: Option<&'s str>,
+    /// Builds the objects of the new file; without it, the file has no workloads.
+    pub builder: Option<&'s Builder<'s>>,
 }
 
 /// The new file and the report.
@@ -147,11 +152,6 @@ const NEVER_READ: &[(&str, &str, &str)] = &[
         "Nodes",
         "Kubernetes has no order of pools: those without GPUs come first, and lists in generated objects follow it",
     ),
-    (
-        "workloads",
-        "Deployments, StatefulSets, Jobs",
-        "workloads are not imported; `gpuc check --manifests` checks their files",
-    ),
 ];
 
 /// Imports a cluster.
@@ -166,7 +166,7 @@ pub fn import(input: Input<'_>, registry: &'static Registry) -> Result<Import, I
     }
     let cx = Context::new(input.state, files, input.context, registry);
     let mut report = Report::default();
-    let root = root(&cx, registry, &mut report);
+    let root = root(&cx, registry, input.builder, &mut report);
     report.add_values("", &root);
     report_unread(&cx, &mut report);
     for (key, source, reason) in NEVER_READ {
@@ -204,7 +204,12 @@ fn heading(cx: &Context<'_>, report: &Report) -> Vec<String> {
     lines
 }
 
-fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> Item {
+fn root(
+    cx: &Context<'_>,
+    registry: &'static Registry,
+    builder: Option<&Builder<'_>>,
+    report: &mut Report,
+) -> Item {
     let names = names::names(cx, report);
     let mut root = Entries::default();
     root.push("apiVersion", Item::text("gpuc.dev/v1alpha1"));
@@ -233,9 +238,9 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
         .iter()
         .map(|pool| (pool.name.clone(), pool.group.nodes.clone()));
     let nodes: BTreeMap<_, _> = nodes.collect();
-    let items = pools.pools.into_iter().map(pool::Pool::into_item);
+    let items = pools.pools.iter().map(pool::Pool::to_item);
     root.push("nodePools", Item::list(items));
-    root.push_list("teams", teams);
+    root.push_list("teams", teams.clone());
     root.push_list("priorities", settings::priorities(cx, report));
     if let Some(settings) = &kueue {
         let count = cx.state.objects(Kind::ClusterQueue).len();
@@ -254,7 +259,21 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
     root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
     let mut root = root.into_item();
     operator_labels::add(&mut root, registry, &nodes);
-    root
+    let surroundings = Surroundings {
+        pools: &pools.pools,
+        teams: &teams,
+    };
+    let with = |workloads: Vec<Item>| {
+        let mut root = root.clone();
+        if let tree::Value::Map(entries) = &mut root.value
+            && !workloads.is_empty()
+        {
+            entries.push(("workloads".to_owned(), Item::list(workloads)));
+        }
+        root
+    };
+    let found = workloads::workloads(cx, &surroundings, with, builder, report);
+    with(found)
 }
 
 /// Sets `overcommit` on pools that have fewer GPUs than the teams' guarantees.

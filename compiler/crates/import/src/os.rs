@@ -4,6 +4,7 @@ use gpuc_schema::config::OsFamily;
 
 use crate::cloud_files::CloudPool;
 use crate::context::Context;
+use crate::described::launch_record::recorded;
 use crate::driver::driver_tag;
 use crate::groups::Group;
 use crate::json::{source, text, word};
@@ -68,7 +69,12 @@ fn of_cloud(
         other if other.starts_with("BOTTLEROCKET_") => OsFamily::Bottlerocket,
         other if other.starts_with("COS") => OsFamily::ContainerOptimized,
         other if other.starts_with("UBUNTU") => OsFamily::Ubuntu,
-        "CUSTOM" => return None,
+        "CUSTOM" => {
+            let family = recorded(pool.value, "image")?;
+            let at = source(pool.object(), "tags[gpuc.dev/image]", family);
+            let family = serde_json::from_value(family.into()).ok()?;
+            return Some((family, Evidence::sure(at)));
+        }
         _ => {
             let key = format!("nodePools[{name}].os.family");
             report.leave_out(Some(&key), at, "gpuc does not know this image");

@@ -155,6 +155,7 @@ fn pool<'s>(
             name: &name,
             group: &group,
             is_scaled,
+            cluster: cx.files.cluster().unwrap_or(&serde_json::Value::Null),
             report,
         })
     });
@@ -177,10 +178,11 @@ fn pool<'s>(
     let os = os(cx, &name, &group, described, report);
     let is_shared = sharing.as_ref();
     let is_shared = is_shared.map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
+    let has_hosts = !keys.hosts.is_empty();
     push_keys(&mut item, keys, os, is_shared);
     report_other_resources(&name, &group, report);
     let selected = selector(cx, &group, &name);
-    if described.is_none() {
+    if described.is_none() && !has_hosts {
         item.push("existing", Item::single("selector", selected.item));
     }
     let resources = group.advertised().into_iter();
@@ -211,10 +213,32 @@ fn own_keys(cx: &Context<'_>, name: &str, group: &Group<'_>, report: &mut Report
     });
     Keys {
         capacity,
+        hosts: hosts(cx, group),
         taints: found.items,
         dedicated_to: found.dedicated_to,
         ..Keys::default()
     }
+}
+
+/// The hosts of a pool on premises that gpuc prepared: it labels them with the name of the pool.
+fn hosts(cx: &Context<'_>, group: &Group<'_>) -> Vec<Item> {
+    let GroupKey::Label {
+        key: key @ "gpuc.dev/pool",
+        value,
+        machine: None,
+    } = &group.key
+    else {
+        return Vec::new();
+    };
+    if cx.cloud.facts().creates_machines || !cx.is_complete(Kind::Node) {
+        return Vec::new();
+    }
+    let reason = "gpuc labels the hosts that it prepares; to leave them to their owner, replace `hosts` with `existing`";
+    let hosts = group.nodes.iter().map(|node| {
+        let at = label_source(node, key, value);
+        Item::text(&node.metadata.name).guess(at, reason)
+    });
+    hosts.collect()
 }
 
 /// The label of Spot nodes of AKS.
@@ -224,6 +248,7 @@ const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
 fn push_keys(item: &mut Entries, keys: Keys, os: Option<Item>, sharing: Option<Item>) {
     item.push_list("zones", keys.zones);
     item.push_list("subnets", keys.subnets);
+    item.push_list("hosts", keys.hosts);
     item.push_some("capacity", keys.capacity);
     item.push_some("network", keys.network.into_some());
     item.push_some("os", os);
@@ -408,6 +433,11 @@ fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
 }
 
 impl Pool<'_> {
+    /// Whether the nodes have GPUs.
+    pub(crate) fn has_gpus(&self) -> bool {
+        self.has_gpus
+    }
+
     /// Whether the cloud describes it with a minimum and a maximum number of nodes.
     pub(crate) fn has_described_range(&self) -> bool {
         self.has_described_range
@@ -446,7 +476,7 @@ impl Pool<'_> {
     }
 
     /// The item of `nodePools`.
-    pub(crate) fn into_item(self) -> Item {
-        self.item.into_item()
+    pub(crate) fn to_item(&self) -> Item {
+        Item::map(self.item.0.clone())
     }
 }

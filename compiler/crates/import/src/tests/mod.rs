@@ -72,6 +72,7 @@ fn imported(objects: &[Value], cloud: &[Value]) -> Import {
         state: &state,
         cloud: &files,
         context: None,
+        builder: None,
     };
     import(input, &REGISTRY).unwrap()
 }

@@ -83,6 +83,34 @@ pub enum Kind {
     PodMonitor,
     /// Servers of the Prometheus operator.
     Prometheus,
+    /// StatefulSets.
+    StatefulSet,
+    /// `CronJob`s.
+    CronJob,
+    /// HorizontalPodAutoscalers.
+    HorizontalPodAutoscaler,
+    /// Templates of ResourceClaims.
+    ResourceClaimTemplate,
+    /// `JobSet`s.
+    JobSet,
+    /// `LeaderWorkerSet`s.
+    LeaderWorkerSet,
+    /// `TrainJob`s of Kubeflow Trainer.
+    TrainJob,
+    /// Runtimes of `TrainJob`s.
+    TrainingRuntime,
+    /// `PyTorchJob`s of Kubeflow's Training Operator.
+    PytorchJob,
+    /// Rules of the Prometheus operator.
+    PrometheusRule,
+    /// `NicNodePolicy` objects of the Network Operator.
+    NicNodePolicy,
+    /// Repositories of Flux.
+    GitRepository,
+    /// Kustomizations of Flux.
+    Kustomization,
+    /// Applications of Argo CD.
+    Application,
 }
 
 /// What is known about a kind.
@@ -288,6 +316,20 @@ pub static KINDS: &[KindInfo] = &[
         "Prometheus",
         "prometheuses",
     ),
+    built_in(Kind::StatefulSet, "apps", "StatefulSet", "statefulsets"),
+    built_in(Kind::CronJob, "batch", "CronJob", "cronjobs"),
+    built_in(Kind::HorizontalPodAutoscaler, "autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers"),
+    optional(Kind::ResourceClaimTemplate, "resource.k8s.io", "ResourceClaimTemplate", "resourceclaimtemplates"),
+    optional(Kind::JobSet, "jobset.x-k8s.io", "JobSet", "jobsets"),
+    optional(Kind::LeaderWorkerSet, "leaderworkerset.x-k8s.io", "LeaderWorkerSet", "leaderworkersets"),
+    optional(Kind::TrainJob, "trainer.kubeflow.org", "TrainJob", "trainjobs"),
+    optional(Kind::TrainingRuntime, "trainer.kubeflow.org", "TrainingRuntime", "trainingruntimes"),
+    optional(Kind::PytorchJob, "kubeflow.org", "PyTorchJob", "pytorchjobs"),
+    optional(Kind::PrometheusRule, "monitoring.coreos.com", "PrometheusRule", "prometheusrules"),
+    optional(Kind::NicNodePolicy, "mellanox.com", "NicNodePolicy", "nicnodepolicies"),
+    optional(Kind::GitRepository, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories"),
+    optional(Kind::Kustomization, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations"),
+    optional(Kind::Application, "argoproj.io", "Application", "applications"),
 ];
 
 const fn built_in(
