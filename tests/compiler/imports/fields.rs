@@ -21,6 +21,9 @@ pub(super) struct Field {
     pub(super) settings: Vec<String>,
 }
 
+/// The keys of lists of texts whose order has no meaning.
+const SETS: &[&str] = &["matchNames", "validationActions", "values"];
+
 /// All fields of a compilation.
 pub(super) fn fields(compilation: &Compilation) -> BTreeMap<FieldId, Field> {
     let plan = compilation.plan.as_ref().unwrap();
@@ -72,7 +75,18 @@ impl Walk<'_> {
                     let keys = ["name", "alert", "record"];
                     keys.iter().find_map(|key| Some(it.get(key)?.text()?.to_owned()))
                 };
-                let names: Vec<String> = items.iter().filter_map(name).collect();
+                let mut names: Vec<String> = items.iter().filter_map(name).collect();
+                for index in 0..names.len() {
+                    let earlier = names[..index].iter().filter(|it| **it == names[index]).count();
+                    if earlier > 0 {
+                        names[index] = format!("{}~{earlier}", names[index]);
+                    }
+                }
+                // Texts of a set are identified by themselves.
+                let is_set = SETS.iter().any(|key| path.ends_with(&format!(".{key}")));
+                if is_set {
+                    names = items.iter().filter_map(|it| Some(it.text()?.to_owned())).collect();
+                }
                 let unique: BTreeSet<&String> = names.iter().collect();
                 let is_named = unique.len() == items.len();
                 for (index, item) in items.iter().enumerate() {

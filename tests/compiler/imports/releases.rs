@@ -57,6 +57,9 @@ fn objects_of_release(release: &Release) -> Vec<Value> {
         }
         "kube-prometheus-stack" => {
             objects.push(prometheus(release, &values));
+            if values["grafana"]["enabled"] == true {
+                objects.push(grafana(release, &values["grafana"]));
+            }
             Some("kube-prometheus-stack-operator".to_owned())
         }
         "jobset" | "lws" => Some(format!("{name}-controller-manager")),
@@ -145,6 +148,23 @@ fn prometheus(release: &Release, values: &Value) -> Value {
     json!({
         "apiVersion": "monitoring.coreos.com/v1", "kind": "Prometheus",
         "metadata": metadata(release, "kube-prometheus-stack-prometheus"), "spec": spec,
+    })
+}
+
+/// Source: grafana/helm-charts `charts/grafana/templates/_pod.tpl`, 2026-11-28.
+fn grafana(release: &Release, values: &Value) -> Value {
+    let variable = |name: &str, key: &str| {
+        let reference = json!({"name": values["admin"]["existingSecret"], "key": values["admin"][key]});
+        json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
+    };
+    let env = [variable("GF_SECURITY_ADMIN_USER", "userKey"), variable("GF_SECURITY_ADMIN_PASSWORD", "passwordKey")];
+    json!({
+        "apiVersion": "apps/v1", "kind": "Deployment",
+        "metadata": metadata(release, "kube-prometheus-stack-grafana"),
+        "spec": {"replicas": 1, "template": {"spec": {"containers": [
+            {"name": "grafana", "image": "docker.io/grafana/grafana:12.2.0", "env": env},
+        ]}}},
+        "status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1},
     })
 }
 

@@ -66,7 +66,7 @@ fn objects(healthy: &Healthy) -> Vec<Value> {
     let mut slices = Vec::new();
     for pool in &cluster.pools {
         let hosts = &pool.settings.hosts;
-        for index in 0..hosts.len().max(3) {
+        for index in 0..hosts.len().max(8) {
             let name = hosts.get(index).map_or_else(
                 || format!("{}-node-{index}", pool.name.value),
                 |host| host.value.clone(),

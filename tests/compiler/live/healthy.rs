@@ -134,12 +134,12 @@ fn uses_cloud_plugin(pool: &Pool) -> bool {
     pool.is_advertised_by(gpuc_schema::config::DevicePlugin::Cloud) && pool.has_gpus()
 }
 
-/// The nodes of a pool: its hosts, or as many as its minimum, but at least one and at most three.
+/// The nodes of a pool: its hosts, or as many as its minimum, but at least one and at most eight.
 fn nodes_of_pool(cluster: &Cluster, pool: &Pool) -> Vec<Value> {
     let min = pool.nodes.get().map_or(1, |range| range.min);
     let hosts = &pool.settings.hosts;
     let count = if hosts.is_empty() {
-        min.clamp(1, 3) as usize
+        min.clamp(1, 8) as usize
     } else {
         hosts.len()
     };

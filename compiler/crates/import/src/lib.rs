@@ -8,6 +8,7 @@
     allow(clippy::unwrap_used, reason = "tests stop at the first surprise")
 )]
 
+mod alerts;
 mod autoscaler;
 mod charts;
 mod claims;
@@ -19,9 +20,11 @@ mod described;
 mod differences;
 mod driver;
 mod emit;
+mod gitops;
 mod gpus;
 mod groups;
 mod json;
+mod monitoring;
 mod names;
 mod operator_labels;
 mod os;
@@ -29,6 +32,7 @@ mod pool;
 mod pool_name;
 mod queues;
 mod quotas;
+mod rdma;
 mod report;
 mod selector;
 mod settings;
@@ -133,6 +137,24 @@ const READ: &[(Kind, &str)] = &[
     (Kind::ServiceMonitor, "monitoring"),
     (Kind::Prometheus, "monitoring"),
     (Kind::NodePool, "autoscalers"),
+    (Kind::StatefulSet, "workloads"),
+    (Kind::Job, "workloads"),
+    (Kind::CronJob, "workloads"),
+    (Kind::Service, "the services of workloads"),
+    (Kind::HorizontalPodAutoscaler, "the autoscaling of workloads"),
+    (Kind::PodDisruptionBudget, "the budgets of workloads"),
+    (Kind::PersistentVolumeClaim, "the volumes of workloads"),
+    (Kind::ResourceClaimTemplate, "the GPUs of workloads"),
+    (Kind::JobSet, "workloads"),
+    (Kind::LeaderWorkerSet, "workloads"),
+    (Kind::TrainJob, "workloads"),
+    (Kind::TrainingRuntime, "workloads"),
+    (Kind::PytorchJob, "workloads"),
+    (Kind::PrometheusRule, "the thresholds of alerts"),
+    (Kind::NicNodePolicy, "the networks of pools"),
+    (Kind::GitRepository, "the delivery by Flux"),
+    (Kind::Kustomization, "the delivery by Flux"),
+    (Kind::Application, "the delivery by Argo CD"),
 ];
 
 /// The keys that no import has, with their objects and the reason.
@@ -141,11 +163,6 @@ const NEVER_READ: &[(&str, &str, &str)] = &[
         "charts",
         "Secrets of Helm",
         "the values of charts, and registries and digests of images (`mirror`, `digests`), are not read",
-    ),
-    (
-        "gitops",
-        "objects of Flux and Argo CD",
-        "they are not read; the file installs with install.sh",
     ),
     (
         "nodePools",
@@ -255,8 +272,9 @@ fn root(
         );
     }
     root.push_some("admission", settings::admission(cx, report));
-    root.push_some("monitoring", settings::monitoring(cx, report));
+    root.push_some("monitoring", monitoring::monitoring(cx, report));
     root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
+    root.push_some("gitops", gitops::gitops(cx, report));
     let mut root = root.into_item();
     operator_labels::add(&mut root, registry, &nodes);
     let surroundings = Surroundings {

@@ -14,6 +14,7 @@ use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
 use crate::os::os;
 use crate::pool_name::{list_nodes, name};
+use crate::rdma::rdma;
 use crate::report::Report;
 use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
@@ -179,8 +180,11 @@ fn pool<'s>(
     let is_shared = sharing.as_ref();
     let is_shared = is_shared.map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
     let has_hosts = !keys.hosts.is_empty();
+    let rdma = rdma(cx, &group);
+    let has_rdma = rdma.is_some();
+    keys.network.push_some("rdma", rdma);
     push_keys(&mut item, keys, os, is_shared);
-    report_other_resources(&name, &group, report);
+    report_other_resources(&name, &group, has_rdma, report);
     let selected = selector(cx, &group, &name);
     if described.is_none() && !has_hosts {
         item.push("existing", Item::single("selector", selected.item));
@@ -401,12 +405,15 @@ pub(crate) fn max_nodes(nodes: &Item) -> Option<u64> {
 }
 
 /// Leaves out the devices that are not GPUs of NVIDIA: gpuc configures their plugins only in pools that it creates.
-fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
+fn report_other_resources(name: &str, group: &Group<'_>, has_rdma: bool, report: &mut Report) {
     let Some(node) = group.nodes.first() else {
         return;
     };
     for (resource, amount) in &node.status.capacity {
         let is_zero = amount.units() == Some(0);
+        if has_rdma && resource.starts_with("rdma/") {
+            continue;
+        }
         if !resource.contains('/') || resource.starts_with("nvidia.com/") || is_zero {
             continue;
         }

@@ -24,7 +24,7 @@ use crate::report::Report;
 use crate::tree::{Entries, Item};
 
 use kinds::{KINDS, TRAIN_JOB, TaskKind};
-use pods::{PodTemplate, Variable};
+use pods::{Part, PodTemplate};
 
 /// Builds the Kubernetes objects of a file, or returns its errors.
 pub type Builder<'b> = dyn Fn(&str) -> Result<Vec<Value>, Vec<String>> + 'b;
@@ -37,11 +37,11 @@ struct Candidate<'s> {
     source: String,
     /// The keys before the task: name, team, namespace, pool, priority.
     head: Entries,
-    /// The key of the task, and its keys without environment variables.
+    /// The key of the task, and its keys without environment variables and volumes.
     task: (&'static str, Entries),
-    /// The environment variables that the file has to set.
-    variables: Vec<Variable>,
-    /// Where the main object has the `spec` of its pods, if it has environment variables.
+    /// The environment variables and volumes that the file has to set.
+    parts: Vec<Part>,
+    /// Where the main object has the `spec` of its pods, if it has such parts.
     pods: Option<(&'s Object, &'static str)>,
 }
 
@@ -80,15 +80,15 @@ pub(crate) fn workloads(
         let items = candidates.iter().map(Candidate::item).collect();
         builder(&to_yaml(&[], &candidates_with(items)))
     };
-    // The first build shows which environment variables gpuc sets by itself.
-    let all: Vec<Vec<Variable>> = candidates
+    // The first build shows which environment variables and volumes gpuc sets by itself.
+    let all: Vec<Vec<Part>> = candidates
         .iter_mut()
-        .map(|it| std::mem::take(&mut it.variables))
+        .map(|it| std::mem::take(&mut it.parts))
         .collect();
     let (mut kept, mut refused) = buildable(candidates, all, &build);
-    let objects = build(&kept.iter().map(|(it, _)| it.without_variables()).collect::<Vec<_>>());
-    for (candidate, variables) in &mut kept {
-        candidate.set_variables(variables, objects.as_deref().unwrap_or_default());
+    let objects = build(&kept.iter().map(|(it, _)| it.without_parts()).collect::<Vec<_>>());
+    for (candidate, parts) in &mut kept {
+        candidate.set_parts(parts, objects.as_deref().unwrap_or_default());
     }
     let candidates: Vec<Candidate<'_>> = kept.into_iter().map(|(it, _)| it).collect();
     let objects = match build(&candidates) {
@@ -122,19 +122,19 @@ pub(crate) fn workloads(
 #[expect(clippy::type_complexity, reason = "pairs of candidates and what belongs to them")]
 fn buildable<'s>(
     candidates: Vec<Candidate<'s>>,
-    variables: Vec<Vec<Variable>>,
+    parts: Vec<Vec<Part>>,
     build: &dyn Fn(&[Candidate<'s>]) -> Result<Vec<Value>, Vec<String>>,
 ) -> (
-    Vec<(Candidate<'s>, Vec<Variable>)>,
+    Vec<(Candidate<'s>, Vec<Part>)>,
     Vec<(Candidate<'s>, String)>,
 ) {
     if build(&candidates).is_ok() {
-        return (candidates.into_iter().zip(variables).collect(), Vec::new());
+        return (candidates.into_iter().zip(parts).collect(), Vec::new());
     }
     let (mut kept, mut refused) = (Vec::new(), Vec::new());
-    for (candidate, variables) in candidates.into_iter().zip(variables) {
+    for (candidate, parts) in candidates.into_iter().zip(parts) {
         match build(std::slice::from_ref(&candidate)) {
-            Ok(_) => kept.push((candidate, variables)),
+            Ok(_) => kept.push((candidate, parts)),
             Err(errors) => refused.push((candidate, errors.first().cloned().unwrap_or_default())),
         }
     }
@@ -146,37 +146,39 @@ impl Candidate<'_> {
     fn item(&self) -> Item {
         let mut entries = Entries(self.head.0.clone());
         let mut task = Entries(self.task.1.0.clone());
-        for (key, is_text) in [("env", true), ("envValueFrom", false)] {
-            let own = self.variables.iter().filter(|it| it.is_value() == is_text);
+        for key in ["env", "envValueFrom"] {
+            let own = self.parts.iter().filter(|it| it.key == key);
             let own = own.map(|it| (it.name.clone(), it.item.clone()));
             task.push_some(key, Entries(own.collect()).into_some());
         }
+        let volumes = self.parts.iter().filter(|it| it.key == "volumes");
+        task.push_list("volumes", volumes.map(|it| it.item.clone()).collect());
         entries.push(self.task.0, task.into_item());
         entries.into_item()
     }
 
-    fn without_variables(&self) -> Self
-    where
-        Self: Sized,
-    {
+    fn without_parts(&self) -> Self {
         Self {
             name: self.name.clone(),
             namespace: self.namespace.clone(),
             source: self.source.clone(),
             head: Entries(self.head.0.clone()),
             task: (self.task.0, Entries(self.task.1.0.clone())),
-            variables: Vec::new(),
+            parts: Vec::new(),
             pods: self.pods,
         }
     }
 
-    /// Keeps the variables that gpuc does not set to the same value.
-    fn set_variables(&mut self, variables: &[Variable], objects: &[Value]) {
+    /// Keeps the parts that gpuc does not set to the same value.
+    fn set_parts(&mut self, parts: &[Part], objects: &[Value]) {
         let built = objects.iter().filter(|it| self.owns(it));
         let built = built.filter_map(|it| PodTemplate::new(it, self.pods?.1)).next();
-        let known = built.map_or(&[][..], |it| crate::json::items(it.container, "/env"));
-        let needed = variables.iter().filter(|it| !known.contains(&it.entry));
-        self.variables = needed.cloned().collect();
+        let needed = parts.iter().filter(|part| {
+            let list = if part.key == "volumes" { "/volumeMounts" } else { "/env" };
+            let known = built.as_ref().map_or(&[][..], |it| crate::json::items(it.container, list));
+            !known.contains(&part.entry)
+        });
+        self.parts = needed.cloned().collect();
     }
 
     /// Whether an object of the tree belongs to the workload.
@@ -218,12 +220,6 @@ impl Candidate<'_> {
     }
 }
 
-impl Variable {
-    fn is_value(&self) -> bool {
-        matches!(self.item.value, crate::tree::Value::Text(_))
-    }
-}
-
 /// The workloads that gpuc built, by their label.
 fn candidates<'s>(cx: &Context<'s>, surroundings: &Surroundings<'_, '_>) -> Vec<Candidate<'s>> {
     let teams = team_namespaces(surroundings.teams);
@@ -237,7 +233,7 @@ fn candidates<'s>(cx: &Context<'s>, surroundings: &Surroundings<'_, '_>) -> Vec<
             source: jobs.collect::<Vec<_>>().join(", "),
             head,
             task: ("cudaTest", entries_of(test.keys)),
-            variables: Vec::new(),
+            parts: Vec::new(),
             pods: None,
         });
     }
@@ -291,7 +287,7 @@ fn candidate<'s>(
         source: name_of(kind.kind.info().name, object),
         head: head((name, namespace), teams, pool, priority),
         task: (kind.key, Entries::default()),
-        variables: Vec::new(),
+        parts: Vec::new(),
         pods: None,
     };
     if let Some(test) = tests::fabric_test(object) {
@@ -300,7 +296,7 @@ fn candidate<'s>(
     }
     let gpus = template.gpus(cx, namespace);
     let has_many = gpus.count > 1 || kind.has_nodes;
-    let mut keys = template.keys(cx, (name, namespace), has_many);
+    let mut keys = template.keys(has_many);
     let key = if kind.has_nodes { "gpusPerNode" } else { "gpus" };
     // A MIG device is the default with a profile.
     if gpus.count > u64::from(gpus.profile.is_some()) || kind.has_nodes {
@@ -309,7 +305,8 @@ fn candidate<'s>(
     keys.push_some("profile", gpus.profile.map(Item::text));
     (kind.add)(cx, object, &mut keys);
     candidate.task.1 = keys;
-    candidate.variables = template.variables();
+    candidate.parts = template.variables();
+    candidate.parts.extend(template.volumes(cx, (name, namespace)));
     candidate.pods = Some((of_pods, kind.pods));
     Some(candidate)
 }

@@ -30,13 +30,16 @@ pub(super) struct Gpus {
     pub(super) profile: Option<String>,
 }
 
-/// An environment variable, and whether it is a value or a reference.
+/// An environment variable or a volume, which gpuc may set by itself.
 #[derive(Clone, Debug)]
-pub(super) struct Variable {
+pub(super) struct Part {
+    /// The key in the file.
+    pub(super) key: &'static str,
+    /// The name.
     pub(super) name: String,
     /// The entry in the container.
     pub(super) entry: Value,
-    /// The value in the file: a text for `env`, or a mapping for `envValueFrom`.
+    /// The value in the file.
     pub(super) item: Item,
 }
 
@@ -100,7 +103,7 @@ impl<'s> PodTemplate<'s> {
 
     /// The keys that all kinds have, without environment variables. `has_many` is whether a pod gets shared memory by
     /// default.
-    pub(super) fn keys(&self, cx: &Context<'_>, owner: (&str, &str), has_many: bool) -> Entries {
+    pub(super) fn keys(&self, has_many: bool) -> Entries {
         let mut keys = Entries::default();
         let container = self.container;
         keys.push("image", Item::text(text(container, "/image").unwrap_or_default()));
@@ -126,7 +129,6 @@ impl<'s> PodTemplate<'s> {
             (None, None) if has_many => keys.push("sharedMemory", Item::text("0")),
             _ => {}
         }
-        keys.push_list("volumes", self.volumes(cx, owner));
         let secrets = items(self.spec, "/imagePullSecrets").iter();
         let secrets = secrets.filter_map(|it| Some(Item::text(text(it, "/name")?)));
         keys.push_list("imagePullSecrets", secrets.collect());
@@ -151,8 +153,8 @@ impl<'s> PodTemplate<'s> {
         entries.into_some()
     }
 
-    /// The volumes, without those that gpuc adds for networks.
-    fn volumes(&self, cx: &Context<'_>, owner: (&str, &str)) -> Vec<Item> {
+    /// The volumes whose sources the file can have.
+    pub(super) fn volumes(&self, cx: &Context<'_>, owner: (&str, &str)) -> Vec<Part> {
         let mounts = items(self.container, "/volumeMounts").iter();
         let mut found = Vec::new();
         for mount in mounts {
@@ -174,13 +176,18 @@ impl<'s> PodTemplate<'s> {
             if mount["readOnly"] == true {
                 entries.push("readOnly", Item::bool(true));
             }
-            found.push(entries.into_item());
+            found.push(Part {
+                key: "volumes",
+                name: name.to_owned(),
+                entry: mount.clone(),
+                item: entries.into_item(),
+            });
         }
         found
     }
 
     /// The environment variables that are values, or entries of Secrets and ConfigMaps.
-    pub(super) fn variables(&self) -> Vec<Variable> {
+    pub(super) fn variables(&self) -> Vec<Part> {
         let entries = items(self.container, "/env").iter();
         let variables = entries.filter_map(|entry| {
             let name = text(entry, "/name")?.to_owned();
@@ -189,12 +196,15 @@ impl<'s> PodTemplate<'s> {
                 let names = ["name", "key"].map(|it| (it, Item::text(from[it].as_str().unwrap_or_default())));
                 Some(Item::single(kind, Item::map(names)))
             };
-            let item = match entry.get("value").and_then(Value::as_str) {
-                Some(value) => Item::text(value),
-                None => reference("secret", "secretKeyRef")
-                    .or_else(|| reference("configMap", "configMapKeyRef"))?,
+            let (key, item) = match entry.get("value").and_then(Value::as_str) {
+                Some(value) => ("env", Item::text(value)),
+                None => {
+                    let secret = reference("secret", "secretKeyRef");
+                    ("envValueFrom", secret.or_else(|| reference("configMap", "configMapKeyRef"))?)
+                }
             };
-            Some(Variable {
+            Some(Part {
+                key,
                 name,
                 entry: entry.clone(),
                 item,

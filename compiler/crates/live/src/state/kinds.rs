@@ -107,6 +107,8 @@ pub enum Kind {
     NicNodePolicy,
     /// Repositories of Flux.
     GitRepository,
+    /// Charts of Flux in OCI registries.
+    OciRepository,
     /// Kustomizations of Flux.
     Kustomization,
     /// Applications of Argo CD.
@@ -328,6 +330,7 @@ pub static KINDS: &[KindInfo] = &[
     optional(Kind::PrometheusRule, "monitoring.coreos.com", "PrometheusRule", "prometheusrules"),
     optional(Kind::NicNodePolicy, "mellanox.com", "NicNodePolicy", "nicnodepolicies"),
     optional(Kind::GitRepository, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories"),
+    optional(Kind::OciRepository, "source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories"),
     optional(Kind::Kustomization, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations"),
     optional(Kind::Application, "argoproj.io", "Application", "applications"),
 ];
