@@ -24,6 +24,8 @@ mod gitops;
 mod gpus;
 mod groups;
 mod json;
+mod karpenter;
+mod mirror;
 mod monitoring;
 mod names;
 mod operator_labels;
@@ -137,6 +139,7 @@ const READ: &[(Kind, &str)] = &[
     (Kind::ServiceMonitor, "monitoring"),
     (Kind::Prometheus, "monitoring"),
     (Kind::NodePool, "autoscalers"),
+    (Kind::Ec2NodeClass, "the pools of Karpenter"),
     (Kind::StatefulSet, "workloads"),
     (Kind::Job, "workloads"),
     (Kind::CronJob, "workloads"),
@@ -239,6 +242,11 @@ fn root(
     root.push("cloud", cloud);
     let clusters = scaled.and_then(|it| it.evidence);
     let autoscaler = clusters.map(|evidence| Item::text("clusterAutoscaler").with(evidence));
+    let provisioned = karpenter::provisioned(cx);
+    let karpenter = provisioned
+        .first()
+        .map(|pool| Item::text("karpenter").sure(pool.object()));
+    let autoscaler = karpenter.or(autoscaler);
     root.push_some("autoscaler", autoscaler);
     autoscaler::report_karpenter(cx, report);
     root.push_some("stack", pools.stack.take());
@@ -277,6 +285,14 @@ fn root(
     root.push_some("gitops", gitops::gitops(cx, report));
     let mut root = root.into_item();
     operator_labels::add(&mut root, registry, &nodes);
+    let text = emit::to_yaml(&[], &root);
+    let (mirror, digests) = mirror::mirror(cx, &text, builder);
+    for (key, item) in [("mirror", mirror), ("digests", digests)] {
+        if let (Some(item), tree::Value::Map(entries)) = (item, &mut root.value) {
+            let place = entries.iter().position(|(key, _)| key == "gitops");
+            entries.insert(place.unwrap_or(entries.len()), (key.to_owned(), item));
+        }
+    }
     let surroundings = Surroundings {
         pools: &pools.pools,
         teams: &teams,
@@ -286,7 +302,10 @@ fn root(
         if let tree::Value::Map(entries) = &mut root.value
             && !workloads.is_empty()
         {
-            entries.push(("workloads".to_owned(), Item::list(workloads)));
+            let after = ["charts", "mirror", "digests", "gitops"];
+            let place = entries.iter().position(|(key, _)| after.contains(&key.as_str()));
+            let item = Item::list(workloads);
+            entries.insert(place.unwrap_or(entries.len()), ("workloads".to_owned(), item));
         }
         root
     };

@@ -12,6 +12,7 @@ use crate::described::{Described, Keys, keys};
 use crate::gpus::{Hardware, hardware};
 use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
+use crate::karpenter::{NODE_POOL, provisioned};
 use crate::os::os;
 use crate::pool_name::{list_nodes, name};
 use crate::rdma::rdma;
@@ -73,6 +74,19 @@ pub(crate) fn pools<'s>(cx: &Context<'s>, report: &mut Report) -> Pools<'s> {
             let key = GroupKey::Label {
                 key: described.label(),
                 value: described.name.to_owned(),
+                machine: None,
+            };
+            groups.push(Group {
+                key,
+                nodes: Vec::new(),
+            });
+        }
+    }
+    for pool in provisioned(cx) {
+        if !groups.iter().any(|group| pool.has_group(group)) {
+            let key = GroupKey::Label {
+                key: NODE_POOL,
+                value: pool.name().to_owned(),
                 machine: None,
             };
             groups.push(Group {
@@ -160,6 +174,11 @@ fn pool<'s>(
             report,
         })
     });
+    let provisioned = provisioned(cx).into_iter().find(|it| it.has_group(&group));
+    let provisioned = provisioned.filter(|_| described.is_none());
+    let cluster = cx.files.cluster().unwrap_or(&serde_json::Value::Null);
+    let keys = keys.or_else(|| Some(provisioned?.keys(cluster, report)));
+    let is_created = keys.is_some();
     let mut keys = keys.unwrap_or_else(|| own_keys(cx, &name, &group, report));
     let mut item = Entries::default();
     let mut named = Item::text(&name).with(evidence);
@@ -167,7 +186,7 @@ fn pool<'s>(
     if sharing.is_none() {
         named.notes.extend(sharing_notes(&name, report));
     }
-    if described.is_none() {
+    if !is_created {
         report_partitions(&name, config, report);
     }
     item.push("name", named);
@@ -186,7 +205,7 @@ fn pool<'s>(
     push_keys(&mut item, keys, os, is_shared);
     report_other_resources(&name, &group, has_rdma, report);
     let selected = selector(cx, &group, &name);
-    if described.is_none() && !has_hosts {
+    if !is_created && !has_hosts {
         item.push("existing", Item::single("selector", selected.item));
     }
     let resources = group.advertised().into_iter();
@@ -194,7 +213,7 @@ fn pool<'s>(
     let pool = Pool {
         name,
         has_gpus: hardware.has_gpus,
-        has_described_range: has_range && described.is_some(),
+        has_described_range: has_range && is_created,
         sharing: sharing.map(|(sharing, _)| sharing),
         resources: resources.collect(),
         selector: selected.labels,

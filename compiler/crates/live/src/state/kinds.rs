@@ -101,6 +101,8 @@ pub enum Kind {
     TrainingRuntime,
     /// `PyTorchJob`s of Kubeflow's Training Operator.
     PytorchJob,
+    /// The settings of Karpenter's machines on EC2.
+    Ec2NodeClass,
     /// Rules of the Prometheus operator.
     PrometheusRule,
     /// `NicNodePolicy` objects of the Network Operator.
@@ -327,6 +329,7 @@ pub static KINDS: &[KindInfo] = &[
     optional(Kind::TrainJob, "trainer.kubeflow.org", "TrainJob", "trainjobs"),
     optional(Kind::TrainingRuntime, "trainer.kubeflow.org", "TrainingRuntime", "trainingruntimes"),
     optional(Kind::PytorchJob, "kubeflow.org", "PyTorchJob", "pytorchjobs"),
+    optional(Kind::Ec2NodeClass, "karpenter.k8s.aws", "EC2NodeClass", "ec2nodeclasses"),
     optional(Kind::PrometheusRule, "monitoring.coreos.com", "PrometheusRule", "prometheusrules"),
     optional(Kind::NicNodePolicy, "mellanox.com", "NicNodePolicy", "nicnodepolicies"),
     optional(Kind::GitRepository, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories"),
