@@ -73,7 +73,13 @@ impl Walk<'_> {
                 // Named items are identified by their names, and rules of Prometheus by those of alerts and series.
                 let name = |it: &Node| {
                     let keys = ["name", "alert", "record"];
-                    keys.iter().find_map(|key| Some(it.get(key)?.text()?.to_owned()))
+                    let named = keys.iter().find_map(|key| Some(it.get(key)?.text()?.to_owned()));
+                    // Groups of a ClusterQueue are identified by their resources.
+                    let resources = it.get("coveredResources").map(|list| {
+                        let names = list.items().iter().filter_map(Node::text);
+                        names.collect::<Vec<_>>().join(",")
+                    });
+                    named.or(resources)
                 };
                 let mut names: Vec<String> = items.iter().filter_map(name).collect();
                 for index in 0..names.len() {

@@ -124,6 +124,8 @@ fn check(secrets: Secrets, minimum: usize) -> (Vec<String>, String) {
                 "{}\n{:#?}\n\n{}\n\nUNNAMED\n{}\n\n{}", trip.import.report.text(), trip.errors,
                 trip.different.join("\n"), trip.unnamed.join("\n"), trip.import.yaml
             );
+            let objects = serde_json::to_string_pretty(&healthy.objects).unwrap();
+            fs::write(std::path::Path::new(folder).join(format!("{}.json", name.replace(' ', "-"))), objects).unwrap();
             let file = format!("{}.txt", name.replace(' ', "-"));
             fs::write(std::path::Path::new(folder).join(file), text).unwrap();
         }

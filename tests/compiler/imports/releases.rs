@@ -232,20 +232,44 @@ pub(super) fn resource_slice(pool: &Pool, node: &Value) -> Option<Value> {
     let name = node["metadata"]["name"].as_str().unwrap();
     let product = gpus.model.products[0].replace('-', " ");
     let capability = gpus.model.compute_capability;
-    let devices = (0..gpus.per_node).map(|index| {
+    let uuid = |index: u32| format!("GPU-00000000-0000-0000-0000-{index:012}");
+    let whole = |index: u32| {
         json!({
             "name": format!("gpu-{index}"),
             "attributes": {
                 "type": {"string": "gpu"},
                 "productName": {"string": product},
-                "uuid": {"string": format!("GPU-00000000-0000-0000-0000-{index:012}")},
+                "uuid": {"string": uuid(index)},
                 "driverVersion": {"version": "595.91.7"},
                 "cudaComputeCapability": {"version": format!("{capability}.0")},
             },
             "capacity": {"memory": {"value": format!("{}Mi", gpus.model.memory_mib)}},
         })
-    });
-    let devices: Vec<Value> = devices.collect();
+    };
+    let layouts = match pool.sharing.get().unwrap() {
+        Sharing::Mig { gpus, .. } => gpus.as_slice(),
+        _ => &[],
+    };
+    let mut devices = Vec::new();
+    for index in 0..gpus.per_node {
+        let layout = layouts.iter().find(|gpu| gpu.index == index);
+        match layout.filter(|gpu| !gpu.placements.is_empty()) {
+            None => devices.push(whole(index)),
+            // A GPU in MIG mode has devices instead.
+            Some(gpu) => devices.extend(gpu.placements.iter().enumerate().map(|(number, placement)| {
+                json!({
+                    "name": format!("gpu-{index}-mig-{number}-{}-{}", placement.start, placement.size),
+                    "attributes": {
+                        "type": {"string": "mig"},
+                        "productName": {"string": product},
+                        "profile": {"string": placement.profile},
+                        "parentUUID": {"string": uuid(index)},
+                        "uuid": {"string": format!("MIG-00000000-0000-0000-{index:04}-{number:012}")},
+                    },
+                })
+            })),
+        }
+    }
     Some(json!({
         "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice",
         "metadata": {"name": format!("{name}-gpu.nvidia.com-abcde")},

@@ -386,7 +386,8 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
             }
             labels["feature.node.kubernetes.io/pci-10de.present"] = "true".into();
             labels["nvidia.com/gpu.present"] = "true".into();
-            for operand in ["device-plugin", "driver", "container-toolkit"] {
+            // The label of clients is removed only while the driver changes.
+            for operand in ["client", "device-plugin", "driver", "container-toolkit"] {
                 let label = &mut labels[format!("nvidia.com/gpu.deploy.{operand}")];
                 // The operator keeps values that users set.
                 if label.is_null() {
