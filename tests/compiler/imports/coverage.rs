@@ -1,5 +1,7 @@
 //! Whether the report of an import names a field that differs.
 
+use std::collections::BTreeSet;
+
 use gpuc_import::{Entry, Report};
 
 use super::fields::{Field, FieldId};
@@ -26,8 +28,9 @@ impl<'r> Coverage<'r> {
         }
     }
 
-    /// Whether something names the object of the field, or a setting from which the field follows.
-    pub(super) fn names(&self, id: &FieldId, field: &Field) -> bool {
+    /// Whether something names the object of a field that differs, or a setting from which the field follows. `values`
+    /// are those before and after.
+    pub(super) fn names(&self, id: &FieldId, field: &Field, values: [&str; 2]) -> bool {
         let entries = self.report.left_out.iter().chain(&self.report.guessed);
         let mut entries = entries.chain(&self.report.not_read);
         let of_setting = |setting: &String| {
@@ -35,14 +38,39 @@ impl<'r> Coverage<'r> {
             documented.any(|pattern| is_documented(pattern, setting))
         };
         field.settings.iter().any(of_setting)
-            || entries.any(|entry| names_object(entry, &id.0) || names_setting(entry, field))
+            || entries.any(|entry| {
+                names_field(entry, id) || names_setting(entry, field) || names_order(entry, field, values)
+            })
     }
 }
 
-/// Whether the source of an entry is the object.
-fn names_object(entry: &Entry, object: &str) -> bool {
-    let rest = entry.source.strip_prefix(object);
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['#', ' ', ',']))
+/// Whether the source of an entry is the object, or a field of it that contains the field.
+fn names_field(entry: &Entry, id: &FieldId) -> bool {
+    entry.source.split(", ").any(|source| {
+        let Some(rest) = source.strip_prefix(&*id.0) else {
+            return false;
+        };
+        match rest.strip_prefix('#') {
+            Some(field) => {
+                let field = field.split(" = ").next().unwrap();
+                is_within(&id.1, field)
+            }
+            None => rest.is_empty(),
+        }
+    })
+}
+
+/// Whether an entry about the order of pools explains the difference: the field is about several pools, and its values
+/// have the same words.
+fn names_order(entry: &Entry, field: &Field, values: [&str; 2]) -> bool {
+    let pools = field.settings.iter().filter_map(|it| it.strip_prefix("nodePools[")?.split(']').next());
+    let pools: BTreeSet<&str> = pools.collect();
+    let [before, after] = values.map(|value| {
+        let mut words: Vec<&str> = value.split(|c: char| !c.is_ascii_alphanumeric()).collect();
+        words.sort_unstable();
+        words
+    });
+    entry.key.as_deref() == Some("nodePools") && pools.len() > 1 && before == after
 }
 
 /// Whether an entry names a setting of the field, a part of it, or a setting that contains it. A whole list of the

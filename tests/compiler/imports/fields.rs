@@ -6,6 +6,7 @@ use gpuc_compile::compile::Compilation;
 use gpuc_model::plan::Delivery;
 use gpuc_model::{Cluster, Pool, Sharing};
 use gpuc_schema::Span;
+use gpuc_schema::config::{DevicePlugin, SharePlacement};
 use gpuc_syntax::node::{Node, Value as NodeValue};
 use serde_json::{Map, Value, json};
 
@@ -163,10 +164,11 @@ fn add_pool(cluster: &Cluster, pool: &Pool, fields: &mut BTreeMap<FieldId, Field
         let mut leaves = BTreeMap::new();
         flatten(&value, keys[0], &mut leaves);
         for (path, value) in leaves {
-            let field = Field {
-                value,
-                settings: settings.clone(),
-            };
+            let mut settings = settings.clone();
+            if keys[0].strip_prefix('/').is_none() {
+                settings[0] = format!("nodePools[{}].{path}", pool.name);
+            }
+            let field = Field { value, settings };
             fields.insert((object.clone(), path), field);
         }
     }
@@ -221,6 +223,11 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
     };
     let has_gpus = gpus.is_some();
     let stack = |value: Value| if has_gpus { value } else { Value::Null };
+    // Settings of gpuc-runtime have no effect on pools without it.
+    let has_runtime = has_gpus && pool.is_advertised_by(DevicePlugin::Gpuc);
+    let runtime = |value: Value| if has_runtime { value } else { Value::Null };
+    let mut extras: Vec<_> = pool.extras.iter().map(|extra| json!(extra).to_string()).collect();
+    extras.sort();
     vec![
         (&["machine", "gpu"], json!(machine)),
         (&["gpu", "machine"], json!(gpus.map(|it| json!({"model": it.model.key, "perNode": it.per_node})))),
@@ -249,10 +256,10 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
         (&["stack.driverVersion", "/stack.driverVersion"], stack(json!(pool.driver_version))),
         (&["stack.allocation", "/stack.allocation"], stack(json!(pool.allocation))),
         (&["stack.devicePlugin", "/stack.devicePlugin"], stack(json!(pool.plugin))),
-        (&["stack.runtimeImage", "/stack.runtimeImage"], stack(json!(pool.runtime_image))),
+        (&["stack.runtimeImage", "/stack.runtimeImage"], runtime(json!(pool.runtime_image))),
         (&["stack.driverImage", "/stack.driverImage"], stack(json!(pool.driver_image))),
-        (&["stack.extras", "/stack.extras"], stack(json!(pool.extras))),
-        (&["stack.nodeLabels", "/stack.nodeLabels"], stack(json!(pool.node_labels))),
+        (&["stack.extras", "/stack.extras"], runtime(json!(extras))),
+        (&["stack.nodeLabels", "/stack.nodeLabels"], runtime(json!(pool.node_labels))),
         (&["advertised", "sharing"], amounts(pool.advertised.get().unwrap())),
         (&["interconnect", "network"], amounts(&pool.interconnect)),
     ]
@@ -271,7 +278,11 @@ fn capacity(cluster: &Cluster, pool: &Pool) -> Value {
 
 /// The upgrade with the defaults of the clouds: at most one unavailable node on EKS, a surge of one node on GKE.
 fn upgrade(cluster: &Cluster, pool: &Pool) -> Value {
-    let value = json!(pool.settings.upgrade);
+    let mut value = json!(pool.settings.upgrade);
+    // On AKS, only one of the two counts can be above 0.
+    if cluster.cloud.facts().key == "azure" && value["maxUnavailable"].as_u64() > Some(0) && value["maxSurge"].is_null() {
+        value["maxSurge"] = 0.into();
+    }
     let is_default = match cluster.cloud.facts().key {
         "aws" => value == json!({"maxUnavailable": 1}),
         "gcp" => value == json!({"maxSurge": 1}) || value == json!({"maxSurge": 1, "maxUnavailable": 0}),
@@ -294,7 +305,8 @@ fn auto_repair(cluster: &Cluster, pool: &Pool) -> Value {
 }
 
 fn sharing(pool: &Pool) -> Value {
-    let placement = json!(pool.sharing_placement);
+    let placement = pool.sharing_placement.map(|it| it.value);
+    let placement = json!(placement.filter(|it| *it != SharePlacement::Distributed));
     let sharing = match pool.sharing.get().unwrap() {
         Sharing::Exclusive => return json!({"exclusive": true}),
         Sharing::TimeSlicing { replicas, rename } => {

@@ -49,17 +49,6 @@ pub(crate) fn charts(cx: &Context<'_>, has_queues: bool, report: &mut Report) ->
         (is_of_gpuc && !follows).then(|| (*chart, Item::map::<String>([]).guess(at, reason)))
     });
     let named: Vec<_> = named.collect();
-    if let Some(namespace) = namespaces
-        .iter()
-        .find(|it| it.metadata.name == "jupyterhub")
-    {
-        let at = format!("Namespace {}", namespace.metadata.name);
-        report.leave_out(
-            Some("notebooks"),
-            at,
-            "JupyterHub is configured in the values of its chart, which gpuc does not read",
-        );
-    }
     for ((chart, version), at) in releases(cx) {
         let is_known =
             OTHERS.contains(&chart.as_str()) || NAMED.iter().any(|(name, _)| *name == chart);

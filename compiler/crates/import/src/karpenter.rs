@@ -98,7 +98,10 @@ impl<'s> Provisioned<'s> {
         let subnets = self.class.items("/spec/subnetSelectorTerms").iter();
         keys.subnets = subnets
             .filter_map(|it| text(it, "/id"))
-            .map(|id| Item::text(id).sure(of_class("spec.subnetSelectorTerms", id)))
+            .map(|id| {
+                let reason = "the subnets of the pool, or all private subnets of the cluster";
+                Item::text(id).guess(of_class("spec.subnetSelectorTerms", id), reason)
+            })
             .collect();
         if !keys.zones.is_empty() && !keys.subnets.is_empty() {
             let key = format!("nodePools[{}].subnets", self.name());

@@ -28,6 +28,7 @@ mod karpenter;
 mod mirror;
 mod monitoring;
 mod names;
+mod notebooks;
 mod operator_labels;
 mod os;
 mod pool;
@@ -35,6 +36,7 @@ mod pool_name;
 mod queues;
 mod quotas;
 mod rdma;
+mod releases;
 mod report;
 mod selector;
 mod settings;
@@ -155,6 +157,8 @@ const READ: &[(Kind, &str)] = &[
     (Kind::PytorchJob, "workloads"),
     (Kind::PrometheusRule, "the thresholds of alerts"),
     (Kind::NicNodePolicy, "the networks of pools"),
+    (Kind::ValidatingAdmissionPolicy, "the limits of teams"),
+    (Kind::HelmRelease, "the values of charts"),
     (Kind::GitRepository, "the delivery by Flux"),
     (Kind::Kustomization, "the delivery by Flux"),
     (Kind::Application, "the delivery by Argo CD"),
@@ -279,8 +283,10 @@ fn root(
             "no namespace of a team has a LocalQueue",
         );
     }
-    root.push_some("admission", settings::admission(cx, report));
+    root.push_some("admission", settings::admission(cx));
     root.push_some("monitoring", monitoring::monitoring(cx, report));
+    root.push_some("notebooks", notebooks::notebooks(cx, &pools.pools, report));
+    releases::report_values(cx, report);
     root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
     root.push_some("gitops", gitops::gitops(cx, report));
     let mut root = root.into_item();
@@ -302,7 +308,7 @@ fn root(
         if let tree::Value::Map(entries) = &mut root.value
             && !workloads.is_empty()
         {
-            let after = ["charts", "mirror", "digests", "gitops"];
+            let after = ["notebooks", "charts", "mirror", "digests", "gitops"];
             let place = entries.iter().position(|(key, _)| after.contains(&key.as_str()));
             let item = Item::list(workloads);
             entries.insert(place.unwrap_or(entries.len()), ("workloads".to_owned(), item));

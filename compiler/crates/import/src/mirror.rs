@@ -78,8 +78,35 @@ fn split_digest(reference: &str) -> (&str, Option<&str>) {
     }
 }
 
-/// The images of a DaemonSet that gpuc generates.
+/// The images of an object that gpuc generates.
 fn images(cx: &Context<'_>, built: &Value) -> Vec<Image> {
+    match text(built, "/kind") {
+        Some("DaemonSet") => images_of_set(cx, built),
+        Some("NicNodePolicy") => image_of_policy(cx, built).into_iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The image of the device plugin, whose parts are separate fields.
+fn image_of_policy(cx: &Context<'_>, built: &Value) -> Option<Image> {
+    let found = cx.state.object(Kind::NicNodePolicy, "", text(built, "/metadata/name")?)?;
+    let reference = |object: &Value| {
+        let plugin = object.pointer("/spec/rdmaSharedDevicePlugin")?;
+        let parts = ["/repository", "/image", "/version"].map(|part| text(plugin, part));
+        let [Some(repository), Some(image), Some(version)] = parts else {
+            return None;
+        };
+        Some(format!("{repository}/{image}:{version}"))
+    };
+    Some(Image {
+        built: reference(built)?,
+        found: reference(&found.body)?,
+        source: format!("NicNodePolicy {}#spec.rdmaSharedDevicePlugin.repository", found.metadata.name),
+    })
+}
+
+/// The images of a DaemonSet.
+fn images_of_set(cx: &Context<'_>, built: &Value) -> Vec<Image> {
     let (Some("DaemonSet"), Some(name), Some(namespace)) = (
         text(built, "/kind"),
         text(built, "/metadata/name"),

@@ -9,6 +9,7 @@ use crate::configs::name_of;
 use crate::context::Context;
 use crate::json::{source, text_entries};
 use crate::report::Report;
+use crate::teams::is_system;
 use crate::tree::{Entries, Item};
 
 /// The annotation of the default StorageClass.
@@ -226,19 +227,7 @@ pub(crate) fn priorities(cx: &Context<'_>, report: &mut Report) -> Vec<Item> {
 }
 
 /// The key `admission`, from the bindings of gpuc's policies.
-pub(crate) fn admission(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
-    let all = cx.state.objects(Kind::ValidatingAdmissionPolicyBinding);
-    if let Some(limit) = all
-        .iter()
-        .find(|it| it.metadata.name == "gpuc-gpus-per-container")
-    {
-        let reason = "the maximum is in the policy of this binding, which gpuc does not read; with a LimitRange it is imported";
-        report.leave_out(
-            Some("teams[].limits.gpusPerContainer"),
-            name_of("ValidatingAdmissionPolicyBinding", limit),
-            reason,
-        );
-    }
+pub(crate) fn admission(cx: &Context<'_>) -> Option<Item> {
     let bindings = cx
         .state
         .objects(Kind::ValidatingAdmissionPolicyBinding)
@@ -271,14 +260,12 @@ pub(crate) fn admission(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
 
 /// The namespaces that the policies ignore, without those that gpuc excludes by itself.
 fn exempt(cx: &Context<'_>, binding: &Object) -> Vec<Item> {
+    // Without teams, the policies ignore the namespaces of the system as well.
     let has_teams = cx
         .state
         .objects(Kind::Namespace)
         .iter()
         .any(|it| it.metadata.label(gpuc_model::TEAM_LABEL).is_some());
-    if !has_teams {
-        return Vec::new();
-    }
     let expressions = binding
         .items("/spec/matchResources/namespaceSelector/matchExpressions")
         .iter();
@@ -288,6 +275,7 @@ fn exempt(cx: &Context<'_>, binding: &Object) -> Vec<Item> {
     let at = name_of("ValidatingAdmissionPolicyBinding", binding);
     names
         .filter_map(Value::as_str)
+        .filter(|name| has_teams || !is_system(name))
         .map(|name| Item::text(name).sure(at.clone()))
         .collect()
 }

@@ -111,6 +111,10 @@ pub enum Kind {
     GitRepository,
     /// Charts of Flux in OCI registries.
     OciRepository,
+    /// Releases of Helm by Flux.
+    HelmRelease,
+    /// Admission policies.
+    ValidatingAdmissionPolicy,
     /// Kustomizations of Flux.
     Kustomization,
     /// Applications of Argo CD.
@@ -334,6 +338,13 @@ pub static KINDS: &[KindInfo] = &[
     optional(Kind::NicNodePolicy, "mellanox.com", "NicNodePolicy", "nicnodepolicies"),
     optional(Kind::GitRepository, "source.toolkit.fluxcd.io", "GitRepository", "gitrepositories"),
     optional(Kind::OciRepository, "source.toolkit.fluxcd.io", "OCIRepository", "ocirepositories"),
+    optional(Kind::HelmRelease, "helm.toolkit.fluxcd.io", "HelmRelease", "helmreleases"),
+    built_in(
+        Kind::ValidatingAdmissionPolicy,
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    ),
     optional(Kind::Kustomization, "kustomize.toolkit.fluxcd.io", "Kustomization", "kustomizations"),
     optional(Kind::Application, "argoproj.io", "Application", "applications"),
 ];
