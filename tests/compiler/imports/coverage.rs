@@ -80,8 +80,9 @@ fn names_setting(entry: &Entry, field: &Field) -> bool {
         return false;
     };
     let is_specific = |path: &str| {
-        path.starts_with("workloads[") || (path.contains('.') && !path.ends_with(']'))
-            || !path.contains(['[', '.']) && !["nodePools", "teams", "workloads"].contains(&path)
+        let is_list = ["nodePools", "teams", "workloads"].contains(&path);
+        let is_item = ["nodePools[", "teams["].iter().any(|list| path.starts_with(list));
+        !is_list && (!is_item || path.contains("]."))
     };
     is_specific(key)
         && field.settings.iter().any(|setting| {

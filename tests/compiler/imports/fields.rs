@@ -104,6 +104,8 @@ impl Walk<'_> {
                     self.add(item, &format!("{path}[{place}]"), inputs);
                 }
             }
+            // The API server sets the same values.
+            _ if is_probe_default(path, node) => {}
             _ => {
                 let settings = inputs.iter().filter_map(|span| setting(self.paths, *span));
                 let field = Field {
@@ -114,6 +116,17 @@ impl Walk<'_> {
             }
         }
     }
+}
+
+/// Whether a field of a probe has the default of the API server.
+///
+/// Source: kubernetes `pkg/apis/core/v1/defaults.go`, `SetDefaults_Probe`, 2026-11-28.
+fn is_probe_default(path: &str, node: &Node) -> bool {
+    let defaults = [("periodSeconds", 10), ("timeoutSeconds", 1), ("failureThreshold", 3)];
+    let mut parts = path.rsplit('.');
+    let (field, probe) = (parts.next().unwrap(), parts.next().unwrap_or_default());
+    let value = serde_json::to_value(node).unwrap();
+    probe.ends_with("Probe") && defaults.iter().any(|(key, default)| *key == field && value == *default)
 }
 
 fn child(path: &str, key: &str) -> String {

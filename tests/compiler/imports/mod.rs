@@ -7,6 +7,7 @@ mod fields;
 mod releases;
 mod state;
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs;
 
@@ -82,25 +83,27 @@ fn round_trip(healthy: &Healthy, secrets: Secrets, documentation: &str) -> Round
     let new = fields::fields(built);
     let coverage = Coverage::new(&trip.import.report, documentation);
     let added = new.iter().filter(|(id, _)| !old.contains_key(*id));
+    let mut different: BTreeMap<&str, Vec<(bool, String)>> = BTreeMap::new();
     for (id, field) in old.iter().chain(added) {
         trip.all += 1;
-        let (before, after) = (old.get(id), new.get(id));
-        let is_equal = before.map(|it| &it.value) == after.map(|it| &it.value);
-        if is_equal {
+        let [before, after] = [old.get(id), new.get(id)].map(|it| it.map(|field| field.value.as_str()));
+        if before == after {
             trip.equal += 1;
             continue;
         }
-        let value = |field: Option<&fields::Field>| {
-            field.map_or_else(|| "-".to_owned(), |it| it.value.chars().take(160).collect())
-        };
-        let line = format!(
-            "{}#{}: {} -> {} ({})", id.0, id.1, value(before), value(after), field.settings.join(", ")
-        );
-        let text = |field: Option<&fields::Field>| field.map_or(String::new(), |it| it.value.clone());
-        if !coverage.names(id, field, [&text(before), &text(after)]) {
-            trip.unnamed.push(line.clone());
-        }
-        trip.different.push(line);
+        let [before, after] = [before, after].map(|it| it.unwrap_or("-"));
+        let settings = field.settings.join(", ");
+        let line = format!("{}#{}: {before} -> {after} ({settings})", id.0, id.1);
+        let is_named = coverage.names(id, field, [before, after]);
+        different.entry(&id.0).or_default().push((is_named, line));
+    }
+    for (object, lines) in different {
+        // An object that exists before or after only is one difference.
+        let exists = |fields: &BTreeMap<fields::FieldId, fields::Field>| fields.keys().any(|id| id.0 == object);
+        let is_whole = exists(&old) != exists(&new) && lines.iter().any(|(is_named, _)| *is_named);
+        let unnamed = lines.iter().filter(|(is_named, _)| !is_named && !is_whole);
+        trip.unnamed.extend(unnamed.map(|(_, line)| line.clone()));
+        trip.different.extend(lines.into_iter().map(|(_, line)| line));
     }
     trip
 }
@@ -128,9 +131,7 @@ fn check(secrets: Secrets, minimum: usize) -> (Vec<String>, String) {
                 "{}\n{:#?}\n\n{}\n\nUNNAMED\n{}\n\n{}", trip.import.report.text(), trip.errors,
                 trip.different.join("\n"), trip.unnamed.join("\n"), trip.import.yaml
             );
-            let objects = serde_json::to_string_pretty(&healthy.objects).unwrap();
-            fs::write(std::path::Path::new(folder).join(format!("{}.json", name.replace(' ', "-"))), objects).unwrap();
-            let file = format!("{}.txt", name.replace(' ', "-"));
+            let file = format!("{}-{secrets:?}.txt", name.replace(' ', "-"));
             fs::write(std::path::Path::new(folder).join(file), text).unwrap();
         }
         if !trip.errors.is_empty() {

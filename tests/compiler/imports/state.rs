@@ -9,7 +9,7 @@ use super::super::live::healthy::{Healthy, NOW, documents};
 use super::{clouds, releases};
 
 /// Whether the files of the state are from `gpuc snapshot` and live clusters, or from `kubectl get -o json`.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Secrets {
     /// Environment variables, and the data of most ConfigMaps, are removed.
     Redacted,

@@ -285,9 +285,11 @@ fn root(
     }
     root.push_some("admission", settings::admission(cx));
     root.push_some("monitoring", monitoring::monitoring(cx, report));
-    root.push_some("notebooks", notebooks::notebooks(cx, &pools.pools, report));
+    let (notebooks, hub) = notebooks::notebooks(cx, &pools.pools, report).unzip();
+    root.push_some("notebooks", notebooks);
     releases::report_values(cx, report);
-    root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
+    let charts = charts::charts(cx, kueue.is_some(), hub.flatten(), report);
+    root.push_some("charts", charts);
     root.push_some("gitops", gitops::gitops(cx, report));
     let mut root = root.into_item();
     operator_labels::add(&mut root, registry, &nodes);

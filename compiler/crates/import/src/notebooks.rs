@@ -2,6 +2,7 @@
 //!
 //! Source of the values: `compile/src/charts/jupyterhub.rs`.
 
+use gpuc_live::redact::REDACTED;
 use gpuc_live::state::Kind;
 use serde_json::Value;
 
@@ -13,8 +14,8 @@ use crate::report::Report;
 use crate::tree::{Entries, Item};
 use crate::workloads::json_item;
 
-/// The key `notebooks`.
-pub(crate) fn notebooks(cx: &Context<'_>, pools: &[Pool<'_>], report: &mut Report) -> Option<Item> {
+/// The key `notebooks`, and the values of the chart that gpuc does not generate: the authenticator and secrets.
+pub(crate) fn notebooks(cx: &Context<'_>, pools: &[Pool<'_>], report: &mut Report) -> Option<(Item, Option<Item>)> {
     let all = releases(cx);
     let hub = all.iter().find(|it| it.chart == "jupyterhub");
     let Some(hub) = hub else {
@@ -24,8 +25,30 @@ pub(crate) fn notebooks(cx: &Context<'_>, pools: &[Pool<'_>], report: &mut Repor
         }
         return None;
     };
+    let own = own_values(hub.values);
+    if own.to_string().contains(REDACTED) {
+        let reason = "the values of JupyterHub have secrets, which gpuc removes before it reads them";
+        report.leave_out(Some("notebooks"), hub.source.clone(), reason);
+        return None;
+    }
     let item = jupyter_hub(hub, pools)?;
-    Some(Item::single("jupyterHub", item.sure(hub.source.clone())))
+    let own = own.as_object().is_some_and(|it| !it.is_empty()).then(|| {
+        Item::single("values", json_item(&own).sure(hub.source.clone()))
+    });
+    Some((Item::single("jupyterHub", item.sure(hub.source.clone())), own))
+}
+
+/// The values of the hub and of its proxy that gpuc does not generate.
+fn own_values(values: &Value) -> Value {
+    let mut own = serde_json::Map::new();
+    for (part, generated) in [("hub", &["existingSecret", "db"][..]), ("proxy", &["service"][..])] {
+        let mut entries = values.get(part).and_then(Value::as_object).cloned().unwrap_or_default();
+        entries.retain(|key, _| !generated.contains(&key.as_str()));
+        if !entries.is_empty() {
+            own.insert(part.to_owned(), Value::Object(entries));
+        }
+    }
+    Value::Object(own)
 }
 
 fn jupyter_hub(hub: &Release<'_>, pools: &[Pool<'_>]) -> Option<Item> {

@@ -17,6 +17,8 @@ pub(crate) struct Release<'s> {
     pub(crate) values: &'s Value,
     /// The notation of the object and the field.
     pub(crate) source: String,
+    /// A field that refers to more values.
+    more: Option<String>,
 }
 
 /// The releases of Flux and of Argo CD.
@@ -30,6 +32,10 @@ pub(crate) fn releases<'s>(cx: &Context<'s>) -> Vec<Release<'s>> {
             chart,
             values: it.get("/spec/values"),
             source: format!("{}#spec.values", name_of("HelmRelease", it)),
+            more: it
+                .body
+                .pointer("/spec/valuesFrom")
+                .map(|_| format!("{}#spec.valuesFrom", name_of("HelmRelease", it))),
         })
     });
     let of_argocd = cx.state.objects(Kind::Application).iter().filter_map(|it| {
@@ -37,6 +43,7 @@ pub(crate) fn releases<'s>(cx: &Context<'s>) -> Vec<Release<'s>> {
             chart: text(&it.body, "/spec/source/chart")?,
             values: it.get("/spec/source/helm/valuesObject"),
             source: format!("{}#spec.source.helm", name_of("Application", it)),
+            more: None,
         })
     });
     of_flux.chain(of_argocd).collect()
@@ -53,6 +60,10 @@ fn chart_of_reference<'s>(cx: &Context<'s>, release: &'s Object) -> Option<&'s s
 pub(crate) fn report_values(cx: &Context<'_>, report: &mut Report) {
     for release in releases(cx) {
         let key = format!("charts.{}.values", release.chart);
+        if let Some(at) = release.more {
+            let reason = "gpuc does not read values in other objects";
+            report.leave_out(Some(&key), at, reason);
+        }
         let reason = "gpuc does not tell your own values from those that it generates: add yours";
         report.leave_out(Some(&key), release.source, reason);
     }
