@@ -15,12 +15,18 @@ pub(super) struct Coverage<'r> {
 impl<'r> Coverage<'r> {
     /// `documentation` is the text of docs/import.md.
     pub(super) fn new(report: &'r Report, documentation: &str) -> Self {
-        let (_, section) = documentation.split_once("## What an import cannot see").unwrap();
+        let (_, section) = documentation
+            .split_once("## What an import cannot see")
+            .unwrap();
         let section = section.split("\n## ").next().unwrap();
         let rows = section.lines().filter(|line| line.starts_with("| `"));
         let keys = rows.flat_map(|line| {
             let cell = line.split('|').nth(1).unwrap();
-            cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()
+            cell.split('`')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
         });
         Self {
             report,
@@ -39,7 +45,9 @@ impl<'r> Coverage<'r> {
         };
         field.settings.iter().any(of_setting)
             || entries.any(|entry| {
-                names_field(entry, id) || names_setting(entry, field) || names_order(entry, field, values)
+                names_field(entry, id)
+                    || names_setting(entry, field)
+                    || names_order(entry, field, values)
             })
     }
 }
@@ -63,7 +71,10 @@ fn names_field(entry: &Entry, id: &FieldId) -> bool {
 /// Whether an entry about the order of pools explains the difference: the field is about several pools, and its values
 /// have the same words.
 fn names_order(entry: &Entry, field: &Field, values: [&str; 2]) -> bool {
-    let pools = field.settings.iter().filter_map(|it| it.strip_prefix("nodePools[")?.split(']').next());
+    let pools = field
+        .settings
+        .iter()
+        .filter_map(|it| it.strip_prefix("nodePools[")?.split(']').next());
     let pools: BTreeSet<&str> = pools.collect();
     let [before, after] = values.map(|value| {
         let mut words: Vec<&str> = value.split(|c: char| !c.is_ascii_alphanumeric()).collect();
@@ -81,7 +92,9 @@ fn names_setting(entry: &Entry, field: &Field) -> bool {
     };
     let is_specific = |path: &str| {
         let is_list = ["nodePools", "teams", "workloads"].contains(&path);
-        let is_item = ["nodePools[", "teams["].iter().any(|list| path.starts_with(list));
+        let is_item = ["nodePools[", "teams["]
+            .iter()
+            .any(|list| path.starts_with(list));
         !is_list && (!is_item || path.contains("]."))
     };
     is_specific(key)

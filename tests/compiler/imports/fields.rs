@@ -74,7 +74,9 @@ impl Walk<'_> {
                 // Named items are identified by their names, and rules of Prometheus by those of alerts and series.
                 let name = |it: &Node| {
                     let keys = ["name", "alert", "record"];
-                    let named = keys.iter().find_map(|key| Some(it.get(key)?.text()?.to_owned()));
+                    let named = keys
+                        .iter()
+                        .find_map(|key| Some(it.get(key)?.text()?.to_owned()));
                     // Groups of a ClusterQueue are identified by their resources.
                     let resources = it.get("coveredResources").map(|list| {
                         let names = list.items().iter().filter_map(Node::text);
@@ -84,7 +86,10 @@ impl Walk<'_> {
                 };
                 let mut names: Vec<String> = items.iter().filter_map(name).collect();
                 for index in 0..names.len() {
-                    let earlier = names[..index].iter().filter(|it| **it == names[index]).count();
+                    let earlier = names[..index]
+                        .iter()
+                        .filter(|it| **it == names[index])
+                        .count();
                     if earlier > 0 {
                         names[index] = format!("{}~{earlier}", names[index]);
                     }
@@ -92,7 +97,10 @@ impl Walk<'_> {
                 // Texts of a set are identified by themselves.
                 let is_set = SETS.iter().any(|key| path.ends_with(&format!(".{key}")));
                 if is_set {
-                    names = items.iter().filter_map(|it| Some(it.text()?.to_owned())).collect();
+                    names = items
+                        .iter()
+                        .filter_map(|it| Some(it.text()?.to_owned()))
+                        .collect();
                 }
                 let unique: BTreeSet<&String> = names.iter().collect();
                 let is_named = unique.len() == items.len();
@@ -112,7 +120,8 @@ impl Walk<'_> {
                     value: serde_json::to_string(node).unwrap(),
                     settings: settings.collect(),
                 };
-                self.fields.insert((self.object.to_owned(), path.to_owned()), field);
+                self.fields
+                    .insert((self.object.to_owned(), path.to_owned()), field);
             }
         }
     }
@@ -122,11 +131,18 @@ impl Walk<'_> {
 ///
 /// Source: kubernetes `pkg/apis/core/v1/defaults.go`, `SetDefaults_Probe`, 2026-11-28.
 fn is_probe_default(path: &str, node: &Node) -> bool {
-    let defaults = [("periodSeconds", 10), ("timeoutSeconds", 1), ("failureThreshold", 3)];
+    let defaults = [
+        ("periodSeconds", 10),
+        ("timeoutSeconds", 1),
+        ("failureThreshold", 3),
+    ];
     let mut parts = path.rsplit('.');
     let (field, probe) = (parts.next().unwrap(), parts.next().unwrap_or_default());
     let value = serde_json::to_value(node).unwrap();
-    probe.ends_with("Probe") && defaults.iter().any(|(key, default)| *key == field && value == *default)
+    probe.ends_with("Probe")
+        && defaults
+            .iter()
+            .any(|(key, default)| *key == field && value == *default)
 }
 
 fn child(path: &str, key: &str) -> String {
@@ -214,10 +230,14 @@ fn flatten(value: &Value, path: &str, leaves: &mut BTreeMap<String, String>) {
 fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static str], Value)> {
     let settings = &pool.settings;
     let texts = |list: &[gpuc_schema::Spanned<String>]| -> Value {
-        list.iter().map(|it| Value::from(it.value.as_str())).collect()
+        list.iter()
+            .map(|it| Value::from(it.value.as_str()))
+            .collect()
     };
     let labels = |list: &[gpuc_model::Label]| -> Value {
-        let entries = list.iter().map(|it| (it.key.clone(), Value::from(it.value.as_str())));
+        let entries = list
+            .iter()
+            .map(|it| (it.key.clone(), Value::from(it.value.as_str())));
         Value::Object(entries.collect::<Map<_, _>>())
     };
     let amounts = |list: &[gpuc_model::AdvertisedResource]| -> Value {
@@ -239,11 +259,18 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
     // Settings of gpuc-runtime have no effect on pools without it.
     let has_runtime = has_gpus && pool.is_advertised_by(DevicePlugin::Gpuc);
     let runtime = |value: Value| if has_runtime { value } else { Value::Null };
-    let mut extras: Vec<_> = pool.extras.iter().map(|extra| json!(extra).to_string()).collect();
+    let mut extras: Vec<_> = pool
+        .extras
+        .iter()
+        .map(|extra| json!(extra).to_string())
+        .collect();
     extras.sort();
     vec![
         (&["machine", "gpu"], json!(machine)),
-        (&["gpu", "machine"], json!(gpus.map(|it| json!({"model": it.model.key, "perNode": it.per_node})))),
+        (
+            &["gpu", "machine"],
+            json!(gpus.map(|it| json!({"model": it.model.key, "perNode": it.per_node}))),
+        ),
         (&["nodes"], json!({"min": nodes.min, "max": nodes.max})),
         (&["zones"], texts(&settings.zones)),
         (&["subnets"], texts(&settings.subnets)),
@@ -265,15 +292,39 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
         (&["upgrade"], upgrade(cluster, pool)),
         (&["autoRepair"], auto_repair(cluster, pool)),
         (&["existing"], labels(&pool.selector)),
-        (&["stack.driver", "/stack.driver"], stack(json!(pool.driver))),
-        (&["stack.driverVersion", "/stack.driverVersion"], stack(json!(pool.driver_version))),
-        (&["stack.allocation", "/stack.allocation"], stack(json!(pool.allocation))),
-        (&["stack.devicePlugin", "/stack.devicePlugin"], stack(json!(pool.plugin))),
-        (&["stack.runtimeImage", "/stack.runtimeImage"], runtime(json!(pool.runtime_image))),
-        (&["stack.driverImage", "/stack.driverImage"], stack(json!(pool.driver_image))),
+        (
+            &["stack.driver", "/stack.driver"],
+            stack(json!(pool.driver)),
+        ),
+        (
+            &["stack.driverVersion", "/stack.driverVersion"],
+            stack(json!(pool.driver_version)),
+        ),
+        (
+            &["stack.allocation", "/stack.allocation"],
+            stack(json!(pool.allocation)),
+        ),
+        (
+            &["stack.devicePlugin", "/stack.devicePlugin"],
+            stack(json!(pool.plugin)),
+        ),
+        (
+            &["stack.runtimeImage", "/stack.runtimeImage"],
+            runtime(json!(pool.runtime_image)),
+        ),
+        (
+            &["stack.driverImage", "/stack.driverImage"],
+            stack(json!(pool.driver_image)),
+        ),
         (&["stack.extras", "/stack.extras"], runtime(json!(extras))),
-        (&["stack.nodeLabels", "/stack.nodeLabels"], runtime(json!(pool.node_labels))),
-        (&["advertised", "sharing"], amounts(pool.advertised.get().unwrap())),
+        (
+            &["stack.nodeLabels", "/stack.nodeLabels"],
+            runtime(json!(pool.node_labels)),
+        ),
+        (
+            &["advertised", "sharing"],
+            amounts(pool.advertised.get().unwrap()),
+        ),
         (&["interconnect", "network"], amounts(&pool.interconnect)),
     ]
 }
@@ -281,7 +332,9 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
 /// The capacity with AKS's defaults: the deletion of evicted machines, and no maximum price.
 fn capacity(cluster: &Cluster, pool: &Pool) -> Value {
     let mut value = json!(pool.settings.capacity);
-    let spot = value.get_mut("spot").filter(|_| cluster.cloud.facts().key == "azure");
+    let spot = value
+        .get_mut("spot")
+        .filter(|_| cluster.cloud.facts().key == "azure");
     if let Some(spot) = spot.and_then(Value::as_object_mut) {
         spot.entry("eviction").or_insert("delete".into());
         spot.entry("maxPrice").or_insert((-1.0).into());
@@ -293,12 +346,17 @@ fn capacity(cluster: &Cluster, pool: &Pool) -> Value {
 fn upgrade(cluster: &Cluster, pool: &Pool) -> Value {
     let mut value = json!(pool.settings.upgrade);
     // On AKS, only one of the two counts can be above 0.
-    if cluster.cloud.facts().key == "azure" && value["maxUnavailable"].as_u64() > Some(0) && value["maxSurge"].is_null() {
+    if cluster.cloud.facts().key == "azure"
+        && value["maxUnavailable"].as_u64() > Some(0)
+        && value["maxSurge"].is_null()
+    {
         value["maxSurge"] = 0.into();
     }
     let is_default = match cluster.cloud.facts().key {
         "aws" => value == json!({"maxUnavailable": 1}),
-        "gcp" => value == json!({"maxSurge": 1}) || value == json!({"maxSurge": 1, "maxUnavailable": 0}),
+        "gcp" => {
+            value == json!({"maxSurge": 1}) || value == json!({"maxSurge": 1, "maxUnavailable": 0})
+        }
         _ => false,
     };
     match is_default {
@@ -314,7 +372,12 @@ fn auto_repair(cluster: &Cluster, pool: &Pool) -> Value {
         "gcp" => Some(true),
         _ => None,
     };
-    json!(pool.settings.auto_repair.map(|it| it.value).filter(|it| Some(*it) != default))
+    json!(
+        pool.settings
+            .auto_repair
+            .map(|it| it.value)
+            .filter(|it| Some(*it) != default)
+    )
 }
 
 fn sharing(pool: &Pool) -> Value {
@@ -325,7 +388,9 @@ fn sharing(pool: &Pool) -> Value {
         Sharing::TimeSlicing { replicas, rename } => {
             json!({"timeSlicing": {"replicas": replicas, "rename": rename}})
         }
-        Sharing::Mps { replicas, rename } => json!({"mps": {"replicas": replicas, "rename": rename}}),
+        Sharing::Mps { replicas, rename } => {
+            json!({"mps": {"replicas": replicas, "rename": rename}})
+        }
         Sharing::Mig { strategy, gpus } => {
             let gpus: Vec<Vec<String>> = (gpus.iter())
                 .map(|gpu| gpu.placements.iter().map(|it| format!("{it:?}")).collect())

@@ -103,8 +103,19 @@ fn cluster_policy(release: &Release, values: &Value) -> Value {
         "daemonsets": {},
     });
     let keys = [
-        "cdi", "daemonsets", "dcgm", "dcgmExporter", "devicePlugin", "driver", "gfd", "hostPaths", "mig", "migManager",
-        "operator", "toolkit", "validator",
+        "cdi",
+        "daemonsets",
+        "dcgm",
+        "dcgmExporter",
+        "devicePlugin",
+        "driver",
+        "gfd",
+        "hostPaths",
+        "mig",
+        "migManager",
+        "operator",
+        "toolkit",
+        "validator",
     ];
     for key in keys {
         for (name, value) in values[key].as_object().into_iter().flatten() {
@@ -154,10 +165,14 @@ fn prometheus(release: &Release, values: &Value) -> Value {
 /// Source: grafana/helm-charts `charts/grafana/templates/_pod.tpl`, 2026-11-28.
 fn grafana(release: &Release, values: &Value) -> Value {
     let variable = |name: &str, key: &str| {
-        let reference = json!({"name": values["admin"]["existingSecret"], "key": values["admin"][key]});
+        let reference =
+            json!({"name": values["admin"]["existingSecret"], "key": values["admin"][key]});
         json!({"name": name, "valueFrom": {"secretKeyRef": reference}})
     };
-    let env = [variable("GF_SECURITY_ADMIN_USER", "userKey"), variable("GF_SECURITY_ADMIN_PASSWORD", "passwordKey")];
+    let env = [
+        variable("GF_SECURITY_ADMIN_USER", "userKey"),
+        variable("GF_SECURITY_ADMIN_PASSWORD", "passwordKey"),
+    ];
     json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
         "metadata": metadata(release, "kube-prometheus-stack-grafana"),
@@ -186,7 +201,14 @@ pub(super) fn add_gpu_labels(pool: &Pool, node: &mut Value) {
     let mut mig = None;
     match pool.sharing.get().unwrap() {
         Sharing::Exclusive => {}
-        Sharing::TimeSlicing { replicas: of_gpu, rename } | Sharing::Mps { replicas: of_gpu, rename } => {
+        Sharing::TimeSlicing {
+            replicas: of_gpu,
+            rename,
+        }
+        | Sharing::Mps {
+            replicas: of_gpu,
+            rename,
+        } => {
             replicas = of_gpu.value;
             let is_mps = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
             strategy = if is_mps { "mps" } else { "time-slicing" };
@@ -200,7 +222,10 @@ pub(super) fn add_gpu_labels(pool: &Pool, node: &mut Value) {
             if is_single {
                 let profile = gpus[0].placements[0].profile;
                 product = format!("{product}-MIG-{profile}");
-                count = gpus.iter().map(|gpu| u32::try_from(gpu.placements.len()).unwrap()).sum();
+                count = gpus
+                    .iter()
+                    .map(|gpu| u32::try_from(gpu.placements.len()).unwrap())
+                    .sum();
             }
         }
     }
@@ -211,7 +236,10 @@ pub(super) fn add_gpu_labels(pool: &Pool, node: &mut Value) {
         ("nvidia.com/gpu.memory", gpus.model.memory_mib.to_string()),
         ("nvidia.com/gpu.replicas", replicas.to_string()),
         ("nvidia.com/gpu.sharing-strategy", strategy.to_owned()),
-        ("nvidia.com/mig.capable", gpus.model.mig.is_some().to_string()),
+        (
+            "nvidia.com/mig.capable",
+            gpus.model.mig.is_some().to_string(),
+        ),
     ];
     for (key, value) in own {
         labels[key] = value.into();

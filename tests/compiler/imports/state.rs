@@ -40,11 +40,16 @@ pub(super) fn state(healthy: &Healthy, secrets: Secrets) -> ClusterState {
         "version": 1, "gpuc": "0.1.0", "time": NOW, "serverVersion": server_version(healthy), "kinds": kinds,
     });
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
-    let files = [("gpuc-snapshot.json", manifest.to_string()), ("objects.json", list.to_string())];
+    let files = [
+        ("gpuc-snapshot.json", manifest.to_string()),
+        ("objects.json", list.to_string()),
+    ];
     let paths = files.each_ref().map(|(path, _)| (*path).to_owned());
     let load = |path: &str| {
         let found = files.iter().find(|(name, _)| *name == path);
-        found.map(|(_, text)| text.clone().into_bytes()).ok_or_else(String::new)
+        found
+            .map(|(_, text)| text.clone().into_bytes())
+            .ok_or_else(String::new)
     };
     let (state, problems) = read_files(&paths, &load);
     assert_eq!(problems, [], "{}", healthy.name);
@@ -52,7 +57,10 @@ pub(super) fn state(healthy: &Healthy, secrets: Secrets) -> ClusterState {
 }
 
 fn server_version(healthy: &Healthy) -> String {
-    let cluster = healthy.outcome.compilations[healthy.index].cluster.as_ref().unwrap();
+    let cluster = healthy.outcome.compilations[healthy.index]
+        .cluster
+        .as_ref()
+        .unwrap();
     format!("v{}.2", cluster.kubernetes.expect_resolved().value)
 }
 

@@ -93,7 +93,8 @@ pub(crate) fn alerts(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
     }
     let rules = rules(cx);
     if rules.is_empty() {
-        let reason = "gpuc reads only rules that it generated; the file has gpuc's default thresholds";
+        let reason =
+            "gpuc reads only rules that it generated; the file has gpuc's default thresholds";
         report.leave_out(Some("monitoring.alerts"), "PrometheusRules", reason);
         return None;
     }
@@ -101,7 +102,9 @@ pub(crate) fn alerts(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
     let mut entries = Entries::default();
     for threshold in THRESHOLDS {
         let name = word(&threshold.alert);
-        let mut found = rules.iter().filter(|it| text(it.rule, "/alert") == Some(&name));
+        let mut found = rules
+            .iter()
+            .filter(|it| text(it.rule, "/alert") == Some(&name));
         let found = found.find_map(|it| Some((number_in(text(it.rule, "/expr")?, threshold)?, it)));
         let Some((number, rule)) = found else {
             continue;
@@ -111,8 +114,14 @@ pub(crate) fn alerts(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
         }
     }
     push_idle_minutes(&rules, &defaults, &mut entries);
-    let names: BTreeSet<&str> = rules.iter().filter_map(|it| text(it.rule, "/alert")).collect();
-    let absent = OF_EVERY_CLUSTER.iter().map(word).filter(|it| !names.contains(it.as_str()));
+    let names: BTreeSet<&str> = rules
+        .iter()
+        .filter_map(|it| text(it.rule, "/alert"))
+        .collect();
+    let absent = OF_EVERY_CLUSTER
+        .iter()
+        .map(word)
+        .filter(|it| !names.contains(it.as_str()));
     let at = "PrometheusRules of gpuc without this alert";
     let disabled = absent.map(|name| Item::text(name).sure(at));
     entries.push_list("disabled", disabled.collect());
@@ -127,27 +136,42 @@ pub(crate) fn alerts(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
             "no pool has the alerts {}; they may be disabled, or no pool has what they are about",
             unknown.join(", ")
         );
-        report.leave_out(Some("monitoring.alerts.disabled"), "PrometheusRules", reason);
+        report.leave_out(
+            Some("monitoring.alerts.disabled"),
+            "PrometheusRules",
+            reason,
+        );
     }
     entries.into_some()
 }
 
 fn push_idle_minutes(rules: &[Rule<'_>], defaults: &Value, entries: &mut Entries) {
     let name = word(&AlertName::GpuIdle);
-    let mut idle = rules.iter().filter(|it| text(it.rule, "/alert") == Some(&name));
+    let mut idle = rules
+        .iter()
+        .filter(|it| text(it.rule, "/alert") == Some(&name));
     let minutes = idle.find_map(|it| {
         let minutes: u64 = text(it.rule, "/for")?.strip_suffix('m')?.parse().ok()?;
         Some((minutes, it))
     });
-    if let Some((minutes, rule)) = minutes.filter(|it| defaults["idleMinutes"].as_u64() != Some(it.0)) {
-        entries.push("idleMinutes", Item::number(minutes).sure(rule.source(&name)));
+    if let Some((minutes, rule)) =
+        minutes.filter(|it| defaults["idleMinutes"].as_u64() != Some(it.0))
+    {
+        entries.push(
+            "idleMinutes",
+            Item::number(minutes).sure(rule.source(&name)),
+        );
     }
 }
 
 impl Rule<'_> {
     fn source(&self, alert: &str) -> String {
         let expression = text(self.rule, "/expr").unwrap_or_default();
-        source(name_of("PrometheusRule", self.object), format!("alert {alert}"), expression)
+        source(
+            name_of("PrometheusRule", self.object),
+            format!("alert {alert}"),
+            expression,
+        )
     }
 }
 
@@ -187,7 +211,10 @@ mod tests {
             "max by (a) (rate(x[15m])) * 60 > 10",
             "a / (b > 0) >= 90 / 100",
         ];
-        let numbers = THRESHOLDS.iter().zip(expressions).map(|(it, text)| number_in(text, it));
+        let numbers = THRESHOLDS
+            .iter()
+            .zip(expressions)
+            .map(|(it, text)| number_in(text, it));
         let numbers: Vec<Option<u32>> = numbers.collect();
         assert_eq!(numbers, [80, 95, 700, 5, 10, 90].map(Some));
         assert_eq!(number_in("x > y", &THRESHOLDS[0]), None);

@@ -59,7 +59,10 @@ fn slices<'s>(cx: &Context<'s>, group: &Group<'_>) -> Vec<(&'s Object, Vec<Devic
     let devices = own.map(|slice| {
         let devices = items(&slice.body, "/spec/devices").iter();
         let devices = devices.map(|value| Device { value });
-        let is_gpu = |it: &Device<'_>| it.attribute("type").is_none_or(|kind| kind == "gpu" || kind == "mig");
+        let is_gpu = |it: &Device<'_>| {
+            it.attribute("type")
+                .is_none_or(|kind| kind == "gpu" || kind == "mig")
+        };
         (slice, devices.filter(is_gpu).collect())
     });
     devices.collect()
@@ -70,26 +73,30 @@ pub(crate) fn gpus_of_slices(
     cx: &Context<'_>,
     group: &Group<'_>,
 ) -> Option<(&'static GpuModel, u32, Evidence)> {
-    let counted = slices(cx, group).into_iter().filter_map(|(slice, devices)| {
-        let product = devices.first()?.attribute("productName")?;
-        let [model] = gpu::find_by_product(product)[..] else {
-            return None;
-        };
-        let gpus: BTreeSet<&str> = devices.iter().filter_map(Device::gpu).collect();
-        let count = u32::try_from(gpus.len()).ok()?;
-        let at = source(
-            name_of("ResourceSlice", slice),
-            "spec.devices",
-            format!("{count} x {product}"),
-        );
-        Some((model, count, Evidence::sure(at)))
-    });
+    let counted = slices(cx, group)
+        .into_iter()
+        .filter_map(|(slice, devices)| {
+            let product = devices.first()?.attribute("productName")?;
+            let [model] = gpu::find_by_product(product)[..] else {
+                return None;
+            };
+            let gpus: BTreeSet<&str> = devices.iter().filter_map(Device::gpu).collect();
+            let count = u32::try_from(gpus.len()).ok()?;
+            let at = source(
+                name_of("ResourceSlice", slice),
+                "spec.devices",
+                format!("{count} x {product}"),
+            );
+            Some((model, count, Evidence::sure(at)))
+        });
     counted.max_by_key(|(_, count, _)| *count)
 }
 
 /// The layout of MIG devices in the ResourceSlices of a group.
 pub(crate) fn mig_of_slices(cx: &Context<'_>, group: &Group<'_>) -> Option<(Sharing, Evidence)> {
-    let (slice, devices) = slices(cx, group).into_iter().find(|(_, it)| it.iter().any(Device::is_mig))?;
+    let (slice, devices) = slices(cx, group)
+        .into_iter()
+        .find(|(_, it)| it.iter().any(Device::is_mig))?;
     // The names of the devices begin with the index of their GPU: gpu-0-mig-19-0-1.
     let mut gpus: BTreeMap<u32, Layout> = BTreeMap::new();
     for device in &devices {
@@ -108,7 +115,11 @@ pub(crate) fn mig_of_slices(cx: &Context<'_>, group: &Group<'_>) -> Option<(Shar
         }
     }
     let layouts = layouts.into_iter().map(|(indexes, layout)| {
-        let indexes = indexes.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let indexes = indexes
+            .iter()
+            .map(u32::to_string)
+            .collect::<Vec<_>>()
+            .join(",");
         (Some(indexes), layout)
     });
     let at = format!("{}#spec.devices", name_of("ResourceSlice", slice));

@@ -92,8 +92,11 @@ pub(crate) fn plugin_config(cx: &Context<'_>, group: &Group<'_>) -> Option<(Valu
         let mut sets = sets.filter(|set| set.metadata.namespace == *namespace);
         sets.any(|set| object.metadata.name == format!("{}-configs", set.metadata.name))
     };
-    let (object, configs) =
-        own.or_else(|| candidates.iter().find(|it| controller.is_empty() || !is_of_release(it)))?;
+    let (object, configs) = own.or_else(|| {
+        candidates
+            .iter()
+            .find(|it| controller.is_empty() || !is_of_release(it))
+    })?;
     let is_certain = own.is_some() || candidates.len() == 1;
     let selected = group.label(PLUGIN_CONFIG_LABEL).map(|(value, _)| value);
     let default = named.map(|(_, policy)| policy.text("/spec/devicePlugin/config/default"));

@@ -48,15 +48,22 @@ fn declared_pools(state: &ClusterState) -> Vec<DeclaredPool<'_>> {
         let objects = state.objects(kind).iter();
         objects.map(move |object| (name, object))
     });
-    let own = objects.filter(|(_, it)| it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc"));
+    let own =
+        objects.filter(|(_, it)| it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc"));
     let pools = own.map(|(kind, object)| {
         let labels = text_entries(&object.body, "/spec/nodeSelector");
         // Labels of Kubernetes select systems and architectures.
-        let labels = labels.into_iter().filter(|(key, _)| !key.starts_with("kubernetes.io/"));
+        let labels = labels
+            .into_iter()
+            .filter(|(key, _)| !key.starts_with("kubernetes.io/"));
         DeclaredPool {
             name: &object.metadata.name,
             labels: labels.collect(),
-            source: source(format!("{kind} {}", object.metadata.name), "spec.nodeSelector", object.get("/spec/nodeSelector")),
+            source: source(
+                format!("{kind} {}", object.metadata.name),
+                "spec.nodeSelector",
+                object.get("/spec/nodeSelector"),
+            ),
         }
     });
     pools.filter(|pool| !pool.labels.is_empty()).collect()

@@ -20,7 +20,10 @@ const ARGOCD: &str = "argocd/apps";
 pub(crate) fn cluster_name<'s>(cx: &Context<'s>) -> Option<(&'s str, String)> {
     let flux = flux_root(cx).map(|(root, _)| ("Kustomization", root));
     let (kind, root) = flux.or_else(|| Some(("Application", argocd_root(cx)?)))?;
-    Some((&root.metadata.name, format!("{}#metadata.name", name_of(kind, root))))
+    Some((
+        &root.metadata.name,
+        format!("{}#metadata.name", name_of(kind, root)),
+    ))
 }
 
 /// The key `gitops`.
@@ -61,7 +64,9 @@ fn flux_root<'s>(cx: &Context<'s>) -> Option<(&'s Object, &'s Object)> {
         let name = it.metadata.name.as_str();
         tree_path(it.text("/spec/path"), FLUX)?;
         let is_own = it.text("/spec/sourceRef/name") == name;
-        let repository = cx.state.object(Kind::GitRepository, &it.metadata.namespace, name);
+        let repository = cx
+            .state
+            .object(Kind::GitRepository, &it.metadata.namespace, name);
         Some((it, repository.filter(|_| is_own)?))
     })
 }
@@ -72,7 +77,10 @@ fn flux(cx: &Context<'_>, root: &Object, repository: &Object) -> Item {
     let url = repository.text("/spec/url");
     entries.push("repository", Item::text(url).sure(at("spec.url", url)));
     let branch = repository.text("/spec/ref/branch");
-    entries.push("branch", Item::text(branch).sure(at("spec.ref.branch", branch)));
+    entries.push(
+        "branch",
+        Item::text(branch).sure(at("spec.ref.branch", branch)),
+    );
     let written = root.text("/spec/path");
     let path = tree_path(written, FLUX).unwrap_or(".");
     let of_root = source(name_of("Kustomization", root), "spec.path", written);
@@ -84,7 +92,11 @@ fn flux(cx: &Context<'_>, root: &Object, repository: &Object) -> Item {
     let mut charts = cx.state.objects(Kind::OciRepository).iter();
     let own = charts.find_map(|it| Some((it, text(&it.body, "/spec/secretRef/name")?)));
     if let Some((chart, secret)) = own {
-        let at = source(name_of("OCIRepository", chart), "spec.secretRef.name", secret);
+        let at = source(
+            name_of("OCIRepository", chart),
+            "spec.secretRef.name",
+            secret,
+        );
         entries.push("chartSecret", Item::text(secret).sure(at));
     }
     let namespace = root.metadata.namespace.as_str();
@@ -106,20 +118,31 @@ fn argocd(cx: &Context<'_>, root: &Object) -> Item {
     let mut entries = Entries::default();
     for (key, pointer, field) in [
         ("repository", "/spec/source/repoURL", "spec.source.repoURL"),
-        ("branch", "/spec/source/targetRevision", "spec.source.targetRevision"),
+        (
+            "branch",
+            "/spec/source/targetRevision",
+            "spec.source.targetRevision",
+        ),
     ] {
         let value = root.text(pointer);
         entries.push(key, Item::text(value).sure(at(field, value)));
     }
     let written = root.text("/spec/source/path");
     let path = tree_path(written, ARGOCD).unwrap_or(".");
-    entries.push("path", Item::text(path).sure(at("spec.source.path", written)));
+    entries.push(
+        "path",
+        Item::text(path).sure(at("spec.source.path", written)),
+    );
     // The other Applications name the cluster, unless it is Argo CD's own.
     let steps = cx.state.objects(Kind::Application).iter();
     let named = steps.filter(|it| it.metadata.namespace == root.metadata.namespace);
     let mut named = named.filter_map(|it| Some((it, text(&it.body, "/spec/destination/name")?)));
     if let Some((step, cluster)) = named.next() {
-        let at = source(name_of("Application", step), "spec.destination.name", cluster);
+        let at = source(
+            name_of("Application", step),
+            "spec.destination.name",
+            cluster,
+        );
         entries.push("cluster", Item::text(cluster).sure(at));
     }
     let namespace = root.metadata.namespace.as_str();
@@ -136,7 +159,10 @@ mod tests {
 
     #[test]
     fn paths_of_trees_end_in_the_folder_of_the_controller() {
-        assert_eq!(tree_path("./clusters/prod/flux", FLUX), Some("clusters/prod"));
+        assert_eq!(
+            tree_path("./clusters/prod/flux", FLUX),
+            Some("clusters/prod")
+        );
         assert_eq!(tree_path("flux", FLUX), Some("."));
         assert_eq!(tree_path("./clusters/prod/reflux", FLUX), None);
         assert_eq!(tree_path("a/argocd/apps/", ARGOCD), Some("a"));

@@ -46,7 +46,8 @@ pub(crate) fn hardware(
 ) -> Hardware {
     let (name, group, described) = pool;
     let mut hardware = Hardware {
-        machine: machine_of_karpenter(cx, group).or_else(|| machine(name, group, described, report)),
+        machine: machine_of_karpenter(cx, group)
+            .or_else(|| machine(name, group, described, report)),
         ..Hardware::default()
     };
     let is_host = !cx.cloud.facts().creates_machines;
@@ -63,8 +64,13 @@ pub(crate) fn hardware(
     }
     if !hardware.is_in_catalog {
         hardware.model = model(group, described, config);
-        hardware.count = count(group, described, config)
-            .map(|count| physical(group, hardware.model.as_ref().map(|(model, _)| *model), count));
+        hardware.count = count(group, described, config).map(|count| {
+            physical(
+                group,
+                hardware.model.as_ref().map(|(model, _)| *model),
+                count,
+            )
+        });
         if let Some((model, count, evidence)) = gpus_of_slices(cx, group) {
             hardware.model.get_or_insert((model, evidence.clone()));
             hardware.count.get_or_insert((count, evidence));
@@ -242,15 +248,21 @@ fn physical(
     model: Option<&GpuModel>,
     (count, evidence): (u32, Evidence),
 ) -> (u32, Evidence) {
-    let product = group.label("nvidia.com/gpu.product").map(|(product, _)| product);
+    let product = group
+        .label("nvidia.com/gpu.product")
+        .map(|(product, _)| product);
     let profile = product.and_then(|product| Some(product.split_once("-MIG-")?.1));
-    let of_gpu = profile.zip(model.and_then(|model| model.mig)).and_then(|(name, mig)| {
-        let profile = mig.profiles.iter().find(|it| it.name == name)?;
-        (profile.max_instances > 0 && count % profile.max_instances == 0).then_some(profile.max_instances)
-    });
+    let of_gpu = profile
+        .zip(model.and_then(|model| model.mig))
+        .and_then(|(name, mig)| {
+            let profile = mig.profiles.iter().find(|it| it.name == name)?;
+            (profile.max_instances > 0 && count % profile.max_instances == 0)
+                .then_some(profile.max_instances)
+        });
     match of_gpu.filter(|_| evidence.guess.is_some()) {
         Some(of_gpu) => {
-            let reason = format!("{of_gpu} MIG devices on each GPU; no label has the number of GPUs");
+            let reason =
+                format!("{of_gpu} MIG devices on each GPU; no label has the number of GPUs");
             (count / of_gpu, Evidence::guess(evidence.source, reason))
         }
         None => (count, evidence),

@@ -11,8 +11,8 @@ use crate::configs::name_of;
 use crate::context::Context;
 use crate::described::Keys;
 use crate::groups::{Group, GroupKey};
-use crate::report::Report;
 use crate::json::{items, number, source, text, text_entries, texts};
+use crate::report::Report;
 use crate::tree::{Evidence, Item};
 
 /// The label with the name of the `NodePool` of a node, and gpuc's label.
@@ -78,14 +78,19 @@ impl<'s> Provisioned<'s> {
     pub(crate) fn image(&self) -> Option<(&'s str, &'s str, String)> {
         let alias = text(&self.class.body, "/spec/amiSelectorTerms/0/alias")?;
         let (family, release) = alias.split_once('@')?;
-        let at = source(name_of("EC2NodeClass", self.class), "spec.amiSelectorTerms", alias);
+        let at = source(
+            name_of("EC2NodeClass", self.class),
+            "spec.amiSelectorTerms",
+            alias,
+        );
         Some((family, release, at))
     }
 
     /// The keys of the pool. `cluster` is the cloud's description of the cluster.
     pub(crate) fn keys(&self, cluster: &Value, report: &mut Report) -> Keys {
         let of_pool = |field: &str, value: &str| source(self.object(), field, value);
-        let of_class = |field: &str, value: &str| source(name_of("EC2NodeClass", self.class), field, value);
+        let of_class =
+            |field: &str, value: &str| source(name_of("EC2NodeClass", self.class), field, value);
         let mut keys = Keys::default();
         if let Some(max) = number(&self.pool.body, "/spec/limits/nodes") {
             let at = of_pool("spec.limits.nodes", &max.to_string());
@@ -94,7 +99,10 @@ impl<'s> Provisioned<'s> {
         }
         let zones = self.requirement("topology.kubernetes.io/zone");
         let at = of_pool("spec.template.spec.requirements", &zones.join(", "));
-        keys.zones = zones.iter().map(|zone| Item::text(*zone).sure(at.clone())).collect();
+        keys.zones = zones
+            .iter()
+            .map(|zone| Item::text(*zone).sure(at.clone()))
+            .collect();
         let subnets = self.class.items("/spec/subnetSelectorTerms").iter();
         keys.subnets = subnets
             .filter_map(|it| text(it, "/id"))
@@ -113,21 +121,31 @@ impl<'s> Provisioned<'s> {
         keys.capacity = self.capacity();
         if let Some((_, release, at)) = self.image() {
             let key = format!("nodePools[{}].nodeImage", self.name());
-            let reason = format!("to keep the release {release}, add `nodeImage`; without it, gpuc selects the release");
+            let reason = format!(
+                "to keep the release {release}, add `nodeImage`; without it, gpuc selects the release"
+            );
             report.leave_out(Some(&key), at, reason);
         }
         let disks = self.class.items("/spec/blockDeviceMappings").iter();
-        let sizes = disks.filter_map(|it| text(it, "/ebs/volumeSize")?.strip_suffix("Gi")?.parse::<u32>().ok());
+        let sizes = disks.filter_map(|it| {
+            text(it, "/ebs/volumeSize")?
+                .strip_suffix("Gi")?
+                .parse::<u32>()
+                .ok()
+        });
         // The last disk has the containers; on Bottlerocket, the first has only the system.
         let disk = sizes.last().filter(|size| *size != 100);
         keys.disk = disk.map(|size| {
             Item::number(size).sure(of_class("spec.blockDeviceMappings", &size.to_string()))
         });
         if self.class.text("/spec/instanceStorePolicy") == "RAID0" {
-            keys.local_disks = Some(Item::text("scratch").sure(of_class("spec.instanceStorePolicy", "RAID0")));
+            keys.local_disks =
+                Some(Item::text("scratch").sure(of_class("spec.instanceStorePolicy", "RAID0")));
         }
         if let Some(count) = number(&self.class.body, "/spec/kubelet/maxPods") {
-            keys.max_pods = Some(Item::number(count).sure(of_class("spec.kubelet.maxPods", &count.to_string())));
+            keys.max_pods = Some(
+                Item::number(count).sure(of_class("spec.kubelet.maxPods", &count.to_string())),
+            );
         }
         if let Some(name) = text(&self.class.body, "/spec/placementGroupSelector/name") {
             let group = Item::text(name).sure(of_class("spec.placementGroupSelector.name", name));
@@ -153,7 +171,8 @@ impl<'s> Provisioned<'s> {
         for (key, value) in text_entries(&self.pool.body, "/spec/template/metadata/labels") {
             if !key.starts_with("gpuc.dev/") {
                 let at = source(self.object(), "spec.template.metadata.labels", value);
-                keys.labels.push((key.to_owned(), Item::text(value).sure(at)));
+                keys.labels
+                    .push((key.to_owned(), Item::text(value).sure(at)));
             }
         }
         for taint in items(&self.pool.body, "/spec/template/spec/taints") {
@@ -163,7 +182,8 @@ impl<'s> Provisioned<'s> {
             if key == gpuc_model::DEDICATED_TO && effect == "NoSchedule" {
                 keys.dedicated_to = Some(Item::text(value).sure(at));
             } else {
-                keys.taints.push(crate::taints::taint_item(key, value, effect).sure(at));
+                keys.taints
+                    .push(crate::taints::taint_item(key, value, effect).sure(at));
             }
         }
     }
@@ -176,8 +196,15 @@ impl<'s> Provisioned<'s> {
                 Some(Item::single("spot", Item::map::<String>([])).sure(at))
             }
             ["reserved"] => {
-                let id = text(&self.class.body, "/spec/capacityReservationSelectorTerms/0/id")?;
-                let at = source(name_of("EC2NodeClass", self.class), "spec.capacityReservationSelectorTerms", id);
+                let id = text(
+                    &self.class.body,
+                    "/spec/capacityReservationSelectorTerms/0/id",
+                )?;
+                let at = source(
+                    name_of("EC2NodeClass", self.class),
+                    "spec.capacityReservationSelectorTerms",
+                    id,
+                );
                 let reason = "a reservation; of a Capacity Block, the objects do not have the start and the end";
                 let id = Item::text(id).guess(at, reason);
                 Some(Item::single("reservation", Item::single("id", id)))

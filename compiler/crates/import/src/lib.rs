@@ -146,7 +146,10 @@ const READ: &[(Kind, &str)] = &[
     (Kind::Job, "workloads"),
     (Kind::CronJob, "workloads"),
     (Kind::Service, "the services of workloads"),
-    (Kind::HorizontalPodAutoscaler, "the autoscaling of workloads"),
+    (
+        Kind::HorizontalPodAutoscaler,
+        "the autoscaling of workloads",
+    ),
     (Kind::PodDisruptionBudget, "the budgets of workloads"),
     (Kind::PersistentVolumeClaim, "the volumes of workloads"),
     (Kind::ResourceClaimTemplate, "the GPUs of workloads"),
@@ -311,9 +314,14 @@ fn root(
             && !workloads.is_empty()
         {
             let after = ["notebooks", "charts", "mirror", "digests", "gitops"];
-            let place = entries.iter().position(|(key, _)| after.contains(&key.as_str()));
+            let place = entries
+                .iter()
+                .position(|(key, _)| after.contains(&key.as_str()));
             let item = Item::list(workloads);
-            entries.insert(place.unwrap_or(entries.len()), ("workloads".to_owned(), item));
+            entries.insert(
+                place.unwrap_or(entries.len()),
+                ("workloads".to_owned(), item),
+            );
         }
         root
     };

@@ -21,9 +21,15 @@ struct Image {
 }
 
 /// The keys, from the objects that the file without them builds.
-pub(crate) fn mirror(cx: &Context<'_>, file: &str, builder: Option<&Builder<'_>>) -> (Option<Item>, Option<Item>) {
+pub(crate) fn mirror(
+    cx: &Context<'_>,
+    file: &str,
+    builder: Option<&Builder<'_>>,
+) -> (Option<Item>, Option<Item>) {
     let charts = chart_registry(cx);
-    let objects = builder.and_then(|build| build(file).ok()).unwrap_or_default();
+    let objects = builder
+        .and_then(|build| build(file).ok())
+        .unwrap_or_default();
     let pairs: Vec<Image> = objects.iter().flat_map(|it| images(cx, it)).collect();
     let mut registries: BTreeMap<&str, &str> = BTreeMap::new();
     let mut digests: BTreeMap<String, Item> = BTreeMap::new();
@@ -31,7 +37,10 @@ pub(crate) fn mirror(cx: &Context<'_>, file: &str, builder: Option<&Builder<'_>>
         let (built, own) = split_digest(&image.built);
         let (found, digest) = split_digest(&image.found);
         // The user sets the image of gpuc-runtime.
-        let Some((_, path)) = built.split_once('/').filter(|(_, path)| !path.contains("gpuc-runtime")) else {
+        let Some((_, path)) = built
+            .split_once('/')
+            .filter(|(_, path)| !path.contains("gpuc-runtime"))
+        else {
             continue;
         };
         let registry = found.strip_suffix(path).and_then(|it| it.strip_suffix('/'));
@@ -65,7 +74,11 @@ fn chart_registry(cx: &Context<'_>) -> Option<Item> {
         text(&it.body, "/spec/secretRef/name")?;
         let url = it.text("/spec/url");
         let (registry, _) = url.rsplit_once('/')?;
-        let at = source(format!("OCIRepository {}", it.metadata.name), "spec.url", url);
+        let at = source(
+            format!("OCIRepository {}", it.metadata.name),
+            "spec.url",
+            url,
+        );
         Some(Item::text(registry).guess(at, "the registry of the charts with credentials"))
     })
 }
@@ -89,7 +102,9 @@ fn images(cx: &Context<'_>, built: &Value) -> Vec<Image> {
 
 /// The image of the device plugin, whose parts are separate fields.
 fn image_of_policy(cx: &Context<'_>, built: &Value) -> Option<Image> {
-    let found = cx.state.object(Kind::NicNodePolicy, "", text(built, "/metadata/name")?)?;
+    let found = cx
+        .state
+        .object(Kind::NicNodePolicy, "", text(built, "/metadata/name")?)?;
     let reference = |object: &Value| {
         let plugin = object.pointer("/spec/rdmaSharedDevicePlugin")?;
         let parts = ["/repository", "/image", "/version"].map(|part| text(plugin, part));
@@ -101,7 +116,10 @@ fn image_of_policy(cx: &Context<'_>, built: &Value) -> Option<Image> {
     Some(Image {
         built: reference(built)?,
         found: reference(&found.body)?,
-        source: format!("NicNodePolicy {}#spec.rdmaSharedDevicePlugin.repository", found.metadata.name),
+        source: format!(
+            "NicNodePolicy {}#spec.rdmaSharedDevicePlugin.repository",
+            found.metadata.name
+        ),
     })
 }
 
@@ -132,7 +150,10 @@ fn images_of_set(cx: &Context<'_>, built: &Value) -> Vec<Image> {
                 images.push(Image {
                     built: built.to_owned(),
                     found: own.image.clone(),
-                    source: format!("DaemonSet {namespace}/{}#spec.template.spec.containers[{name}].image", set.metadata.name),
+                    source: format!(
+                        "DaemonSet {namespace}/{}#spec.template.spec.containers[{name}].image",
+                        set.metadata.name
+                    ),
                 });
             }
         }

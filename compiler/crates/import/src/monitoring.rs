@@ -91,7 +91,9 @@ fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Item {
         let at = source(name_of(kind, monitor), "metadata.labels[release]", release);
         return existing(release, at);
     }
-    if cx.state.objects(Kind::Prometheus).is_empty() && monitor.is_some_and(|(_, it)| is_of_gpuc(it)) {
+    if cx.state.objects(Kind::Prometheus).is_empty()
+        && monitor.is_some_and(|(_, it)| is_of_gpuc(it))
+    {
         return Item::single("install", installed(cx, "PodMonitors".to_owned()));
     }
     let reason = "Prometheus selects its monitors by another label, or all of them";
@@ -106,7 +108,9 @@ fn installed(cx: &Context<'_>, at: String) -> Item {
     let server = servers.find(|it| it.metadata.namespace == NAMESPACE);
     if let Some(server) = server {
         let written = server.text("/spec/retention");
-        let days = written.strip_suffix('d').and_then(|days| days.parse::<u32>().ok());
+        let days = written
+            .strip_suffix('d')
+            .and_then(|days| days.parse::<u32>().ok());
         // The default of gpuc.
         if let Some(days) = days.filter(|days| *days != 15) {
             let at = source(name_of("Prometheus", server), "spec.retention", written);
@@ -149,11 +153,16 @@ fn grafana(cx: &Context<'_>) -> Option<Item> {
     let found = deployments.find_map(|it| {
         let containers = it.items("/spec/template/spec/containers").iter();
         let mut variables = containers.flat_map(|container| items(container, "/env"));
-        let password = variables.find(|it| text(it, "/name") == Some("GF_SECURITY_ADMIN_PASSWORD"))?;
+        let password =
+            variables.find(|it| text(it, "/name") == Some("GF_SECURITY_ADMIN_PASSWORD"))?;
         Some((it, text(password, "/valueFrom/secretKeyRef/name")?))
     });
     if let Some((deployment, secret)) = found {
-        let at = source(name_of("Deployment", deployment), "env[GF_SECURITY_ADMIN_PASSWORD]", secret);
+        let at = source(
+            name_of("Deployment", deployment),
+            "env[GF_SECURITY_ADMIN_PASSWORD]",
+            secret,
+        );
         return Some(Item::single("adminSecret", Item::text(secret).sure(at)));
     }
     // Dashboards need Grafana.

@@ -25,7 +25,11 @@ pub(crate) fn rdma(cx: &Context<'_>, group: &Group<'_>) -> Option<Item> {
             _ => return None,
         };
         let is_of_group = !group.nodes.is_empty() && selects(policy, group);
-        let at = source(name_of("NicNodePolicy", policy), "spec.rdmaSharedDevicePlugin.config", types.join(", "));
+        let at = source(
+            name_of("NicNodePolicy", policy),
+            "spec.rdmaSharedDevicePlugin.config",
+            types.join(", "),
+        );
         let driver = policy.body.pointer("/spec/ofedDriver").map(|_| {
             let at = format!("{}#spec.ofedDriver", name_of("NicNodePolicy", policy));
             ("driver", Item::text("operator").sure(at))

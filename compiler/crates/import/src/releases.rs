@@ -52,7 +52,9 @@ pub(crate) fn releases<'s>(cx: &Context<'s>) -> Vec<Release<'s>> {
 /// The chart of a HelmRelease that refers to an OCI repository: the last part of its URL.
 fn chart_of_reference<'s>(cx: &Context<'s>, release: &'s Object) -> Option<&'s str> {
     let name = text(&release.body, "/spec/chartRef/name")?;
-    let repository = cx.state.object(Kind::OciRepository, &release.metadata.namespace, name)?;
+    let repository = cx
+        .state
+        .object(Kind::OciRepository, &release.metadata.namespace, name)?;
     text(&repository.body, "/spec/url")?.rsplit('/').next()
 }
 

@@ -119,8 +119,14 @@ fn identifying_value<'g>(
 /// The selector in an object that gpuc built for the pool.
 fn of_declaration(cx: &Context<'_>, group: &Group<'_>) -> Option<Selector> {
     let pool = group.nodes.iter().find_map(|node| cx.declared_pool(node))?;
-    let own = pool.labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
-    let items = pool.labels.iter().map(|(key, value)| (*key, Item::text(*value).sure(pool.source.clone())));
+    let own = pool
+        .labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let items = pool
+        .labels
+        .iter()
+        .map(|(key, value)| (*key, Item::text(*value).sure(pool.source.clone())));
     Some(Selector {
         labels: own.collect(),
         item: Item::map(items),

@@ -351,17 +351,31 @@ const DEFAULT_REQUESTS: [(&str, &str); 2] = [("cpu", "500m"), ("memory", "1Gi")]
 ///
 /// Source: `compile/src/lower/admission/limits.rs`.
 fn add_gpus_per_container(cx: &Context<'_>, team: &str, limits: &mut Option<Item>) {
-    let policy = cx.state.object(Kind::ValidatingAdmissionPolicy, "", LIMIT_POLICY);
+    let policy = cx
+        .state
+        .object(Kind::ValidatingAdmissionPolicy, "", LIMIT_POLICY);
     let Some(policy) = policy else {
         return;
     };
     let start = format!("a container of team {team} may request at most ");
-    let mut messages = policy.items("/spec/validations").iter().filter_map(|it| text(it, "/message"));
-    let count = messages.find_map(|it| it.strip_prefix(&start)?.split(' ').next()?.parse::<u64>().ok());
+    let mut messages = policy
+        .items("/spec/validations")
+        .iter()
+        .filter_map(|it| text(it, "/message"));
+    let count = messages.find_map(|it| {
+        it.strip_prefix(&start)?
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
     let Some(count) = count else {
         return;
     };
-    let at = format!("{}#spec.validations", name_of("ValidatingAdmissionPolicy", policy));
+    let at = format!(
+        "{}#spec.validations",
+        name_of("ValidatingAdmissionPolicy", policy)
+    );
     let item = Item::number(count).sure(at);
     let limits = limits.get_or_insert_with(|| Item::map::<String>([]));
     if let crate::tree::Value::Map(entries) = &mut limits.value {

@@ -20,6 +20,7 @@ const KEPT_CONFIG_MAPS: &[&str] = &[
     "cluster-autoscaler-status",
     "dcgm",
     "device-plugin",
+    "gpuc-mig-layouts",
     "gpuc-runtime",
     "kueue-manager-config",
     "mig-config",

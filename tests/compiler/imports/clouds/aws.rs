@@ -21,13 +21,20 @@ pub(super) fn described(healthy: &Healthy, cluster: &Cluster, section: &Aws) -> 
         .find(|(path, _)| *path == "cloud/eksctl.yaml")
         .map(|(_, file)| documents(&file.contents).remove(0));
     let config = config.unwrap_or_default();
-    let groups = cluster.pools.iter().filter(|pool| is_node_group(cluster, pool));
+    let groups = cluster
+        .pools
+        .iter()
+        .filter(|pool| is_node_group(cluster, pool));
     let groups = groups.map(|pool| {
         let own = config["managedNodeGroups"].as_array().into_iter().flatten();
-        let own = own.into_iter().find(|group| group["name"] == pool.name.value.as_str());
+        let own = own
+            .into_iter()
+            .find(|group| group["name"] == pool.name.value.as_str());
         node_group(cluster, section, pool, own.unwrap_or(&Value::Null))
     });
-    std::iter::once(eks_cluster(cluster, section)).chain(groups).collect()
+    std::iter::once(eks_cluster(cluster, section))
+        .chain(groups)
+        .collect()
 }
 
 /// Whether the nodes of a pool are a managed node group.
@@ -82,7 +89,11 @@ fn node_group(cluster: &Cluster, section: &Aws, pool: &Pool, own: &Value) -> Val
         true => vec!["subnet-0aaaaaaaaaaaaaaa1", "subnet-0aaaaaaaaaaaaaaa2"],
         false => subnets,
     };
-    let mut labels = text_map(pool.labels.iter().map(|it| (it.key.as_str(), it.value.as_str())));
+    let mut labels = text_map(
+        pool.labels
+            .iter()
+            .map(|it| (it.key.as_str(), it.value.as_str())),
+    );
     labels["alpha.eksctl.io/cluster-name"] = of.into();
     labels["alpha.eksctl.io/nodegroup-name"] = name.into();
     let taints: Vec<Value> = pool

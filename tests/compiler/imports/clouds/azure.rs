@@ -15,7 +15,10 @@ use super::{machine, name_in_cloud, text_map, version};
 pub(super) fn described(cluster: &Cluster, section: &Azure) -> Value {
     let name = name_in_cloud(cluster);
     let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
-    let system = cluster.pools.iter().find(|pool| !pool.has_gpus() && !pool.is_existing());
+    let system = cluster
+        .pools
+        .iter()
+        .find(|pool| !pool.has_gpus() && !pool.is_existing());
     let pools: Vec<Value> = pools
         .map(|pool| {
             let is_system = system.is_some_and(|system| system.index == pool.index);
@@ -53,7 +56,11 @@ fn agent_pool(cluster: &Cluster, section: &Azure, pool: &Pool, is_system: bool) 
     let nodes = pool.nodes.get().unwrap();
     let is_scaled = !nodes.is_fixed();
     let zones: Vec<&str> = settings.zones.iter().map(|it| it.as_str()).collect();
-    let mut labels = text_map(pool.labels.iter().map(|it| (it.key.as_str(), it.value.as_str())));
+    let mut labels = text_map(
+        pool.labels
+            .iter()
+            .map(|it| (it.key.as_str(), it.value.as_str())),
+    );
     let mut taints: Vec<String> = (pool.taints.iter())
         .filter(|it| it.set_by == SetBy::Gpuc)
         .chain(&pool.startup_taint)
@@ -81,7 +88,9 @@ fn agent_pool(cluster: &Cluster, section: &Azure, pool: &Pool, is_system: bool) 
         Some(Eviction::Deallocate) => "Deallocate",
         _ => "Delete",
     });
-    let is_ephemeral = settings.local_disks.is_some_and(|it| it.value == LocalDisks::Boot);
+    let is_ephemeral = settings
+        .local_disks
+        .is_some_and(|it| it.value == LocalDisks::Boot);
     json!({
         "availabilityZones": (!zones.is_empty()).then_some(zones),
         "capacityReservationGroupId": reservation,
@@ -147,7 +156,9 @@ fn instance_profile(pool: &Pool) -> Option<String> {
 fn upgrade(pool: &Pool) -> Value {
     let upgrade = pool.settings.upgrade.as_ref();
     let surge = upgrade.and_then(|it| it.max_surge).map(|it| it.value);
-    let unavailable = upgrade.and_then(|it| it.max_unavailable).map_or(0, |it| it.value);
+    let unavailable = upgrade
+        .and_then(|it| it.max_unavailable)
+        .map_or(0, |it| it.value);
     if matches!(pool.settings.capacity.value, Capacity::Spot(_)) {
         return json!({"drainTimeoutInMinutes": null, "maxSurge": null, "maxUnavailable": null});
     }
@@ -177,7 +188,10 @@ pub(super) fn add_node_fields(
     .into();
     let labels = &mut node["metadata"]["labels"];
     let zone = pool.settings.zones.first();
-    let zone = zone.map_or_else(|| "0".to_owned(), |zone| format!("{}-{zone}", section.location));
+    let zone = zone.map_or_else(
+        || "0".to_owned(),
+        |zone| format!("{}-{zone}", section.location),
+    );
     labels["topology.kubernetes.io/zone"] = zone.into();
     labels["topology.kubernetes.io/region"] = section.location.as_str().into();
     labels["node.kubernetes.io/instance-type"] = machine(pool).into();

@@ -19,7 +19,9 @@ pub(super) fn described(cluster: &Cluster, section: &Gcp) -> Value {
         section.project, section.location
     );
     let pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
-    let pools: Vec<Value> = pools.map(|pool| node_pool(cluster, section, pool, &link)).collect();
+    let pools: Vec<Value> = pools
+        .map(|pool| node_pool(cluster, section, pool, &link))
+        .collect();
     let labels = section.resource_labels.iter();
     json!({
         "name": name,
@@ -46,11 +48,18 @@ fn zones_of_cluster(section: &Gcp) -> Vec<String> {
     if location.matches('-').count() > 1 {
         return vec![location.to_owned()];
     }
-    ["a", "b", "c"].map(|zone| format!("{location}-{zone}")).into()
+    ["a", "b", "c"]
+        .map(|zone| format!("{location}-{zone}"))
+        .into()
 }
 
 fn zones(section: &Gcp, pool: &Pool) -> Vec<String> {
-    let own: Vec<String> = pool.settings.zones.iter().map(|it| it.value.clone()).collect();
+    let own: Vec<String> = pool
+        .settings
+        .zones
+        .iter()
+        .map(|it| it.value.clone())
+        .collect();
     match own.is_empty() {
         true => zones_of_cluster(section),
         false => own,
@@ -85,9 +94,10 @@ fn node_pool(cluster: &Cluster, section: &Gcp, pool: &Pool, link: &str) -> Value
     let max_pods = settings.max_pods.map_or(110, |it| it.value);
     value["maxPodsConstraint"] = json!({"maxPodsPerNode": max_pods.to_string()});
     if let Some(gpudirect) = &settings.network.gpudirect {
-        let interfaces = gpudirect.interfaces.iter().map(|it| {
-            json!({"network": it.network.value, "subnetwork": it.subnetwork.value})
-        });
+        let interfaces = gpudirect
+            .interfaces
+            .iter()
+            .map(|it| json!({"network": it.network.value, "subnetwork": it.subnetwork.value}));
         value["networkConfig"]["additionalNodeNetworkConfigs"] = interfaces.collect();
     }
     match settings.network.placement.as_ref().map(|it| &it.value) {
@@ -147,7 +157,10 @@ fn node_config(section: &Gcp, pool: &Pool) -> Value {
         }
         Capacity::OnDemand | Capacity::CapacityBlock(_) => {}
     }
-    if settings.local_disks.is_some_and(|it| it.value == LocalDisks::Block) {
+    if settings
+        .local_disks
+        .is_some_and(|it| it.value == LocalDisks::Block)
+    {
         config["localNvmeSsdBlockConfig"] = json!({"localSsdCount": 16});
     }
     if let Some(Some(gpus)) = pool.gpus.get() {
@@ -228,7 +241,10 @@ fn upgrade(pool: &Pool) -> Value {
     }
     // Zeros are absent.
     let mut value = json!({"strategy": "SURGE"});
-    let counts = [("maxSurge", upgrade.max_surge), ("maxUnavailable", upgrade.max_unavailable)];
+    let counts = [
+        ("maxSurge", upgrade.max_surge),
+        ("maxUnavailable", upgrade.max_unavailable),
+    ];
     for (key, count) in counts {
         if let Some(count) = count.filter(|count| count.value > 0) {
             value[key] = count.value.into();

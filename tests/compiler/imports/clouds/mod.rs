@@ -53,7 +53,9 @@ fn machine(pool: &Pool) -> &str {
 
 /// Labels or tags as JSON.
 fn text_map<'t>(entries: impl IntoIterator<Item = (&'t str, &'t str)>) -> Value {
-    let entries = entries.into_iter().map(|(key, value)| (key.to_owned(), Value::from(value)));
+    let entries = entries
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), Value::from(value)));
     Value::Object(entries.collect::<Map<_, _>>())
 }
 

@@ -39,7 +39,10 @@ pub(super) fn add(described: &mut Described<'_>, keys: &mut Keys) {
     let object = described.pool.object();
     let of_record = |name: &str| {
         let found = recorded(value, name)?;
-        Some((found, source(&object, format!("tags[{PREFIX}{name}]"), found)))
+        Some((
+            found,
+            source(&object, format!("tags[{PREFIX}{name}]"), found),
+        ))
     };
     let number_of = |name: &str| {
         let (found, at) = of_record(name)?;
@@ -75,7 +78,9 @@ pub(super) fn add(described: &mut Described<'_>, keys: &mut Keys) {
         place => {
             keys.subnets.clear();
             if let Some((zones, at)) = place {
-                let zones = zones.split(' ').map(|zone| Item::text(zone).sure(at.clone()));
+                let zones = zones
+                    .split(' ')
+                    .map(|zone| Item::text(zone).sure(at.clone()));
                 keys.zones = zones.collect();
             }
         }

@@ -11,9 +11,24 @@ use crate::differences::is_equal;
 /// Fields that the API server or a controller sets by itself, each with its default; `null` for any value.
 fn default_of(key: &str) -> Option<Vec<Value>> {
     let values = match key {
-        "status" | "uid" | "resourceVersion" | "generation" | "creationTimestamp" | "managedFields"
-        | "finalizers" | "ownerReferences" | "serviceAccount" | "clusterIP" | "clusterIPs" | "ipFamilies"
-        | "ipFamilyPolicy" | "nodePort" | "healthCheckNodePort" | "volumeName" | "suspend" | "subdomain" => {
+        "status"
+        | "uid"
+        | "resourceVersion"
+        | "generation"
+        | "creationTimestamp"
+        | "managedFields"
+        | "finalizers"
+        | "ownerReferences"
+        | "serviceAccount"
+        | "clusterIP"
+        | "clusterIPs"
+        | "ipFamilies"
+        | "ipFamilyPolicy"
+        | "nodePort"
+        | "healthCheckNodePort"
+        | "volumeName"
+        | "suspend"
+        | "subdomain" => {
             vec![json!(null)]
         }
         "terminationMessagePath" => vec![json!("/dev/termination-log")],
@@ -28,7 +43,9 @@ fn default_of(key: &str) -> Option<Vec<Value>> {
         "revisionHistoryLimit" => vec![json!(10)],
         "type" => vec![json!("RollingUpdate"), json!("ClusterIP")],
         "podManagementPolicy" => vec![json!("OrderedReady")],
-        "updateStrategy" => vec![json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})],
+        "updateStrategy" => {
+            vec![json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})]
+        }
         "strategy" => vec![json!({
             "type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
         })],
@@ -37,7 +54,9 @@ fn default_of(key: &str) -> Option<Vec<Value>> {
         }
         "protocol" => vec![json!("TCP")],
         "initialDelaySeconds" => vec![json!(0)],
-        "successThreshold" | "timeoutSeconds" | "failedJobsHistoryLimit" | "parallelism" => vec![json!(1)],
+        "successThreshold" | "timeoutSeconds" | "failedJobsHistoryLimit" | "parallelism" => {
+            vec![json!(1)]
+        }
         "failureThreshold" | "successfulJobsHistoryLimit" => vec![json!(3)],
         "periodSeconds" => vec![json!(10)],
         "scheme" => vec![json!("HTTP")],
@@ -52,14 +71,18 @@ fn default_of(key: &str) -> Option<Vec<Value>> {
         "apiVersion" => vec![json!("v1")],
         "divisor" => vec![json!("0")],
         "successPolicy" => vec![json!({"operator": "All"}), json!("")],
-        "startupPolicy" => vec![json!({"startupPolicyOrder": "AnyOrder"}), json!("LeaderCreated")],
+        "startupPolicy" => vec![
+            json!({"startupPolicyOrder": "AnyOrder"}),
+            json!("LeaderCreated"),
+        ],
         "groupName" => vec![json!("default")],
         "networkConfig" => vec![json!({"subdomainPolicy": "Shared"})],
         "rolloutStrategy" => vec![json!({
             "type": "RollingUpdate", "rollingUpdateConfiguration": {"maxSurge": 0, "maxUnavailable": 1, "partition": 0},
         })],
         "managedBy" => vec![
-            json!("jobset.sigs.k8s.io/jobset-controller"), json!("trainer.kubeflow.org/trainjob-controller"),
+            json!("jobset.sigs.k8s.io/jobset-controller"),
+            json!("trainer.kubeflow.org/trainjob-controller"),
             json!("kubeflow.org/training-operator"),
         ],
         _ => return None,
@@ -69,9 +92,18 @@ fn default_of(key: &str) -> Option<Vec<Value>> {
 
 /// The beginnings of the keys of labels and annotations that controllers add.
 const ADDED: &[&str] = &[
-    "argocd.argoproj.io/", "autoscaling.alpha.kubernetes.io/", "batch.kubernetes.io/", "controller-uid",
-    "deployment.kubernetes.io/", "job-name", "kubectl.kubernetes.io/", "kueue.x-k8s.io/job-",
-    "kustomize.toolkit.fluxcd.io/", "pv.kubernetes.io/", "volume.beta.kubernetes.io/", "volume.kubernetes.io/",
+    "argocd.argoproj.io/",
+    "autoscaling.alpha.kubernetes.io/",
+    "batch.kubernetes.io/",
+    "controller-uid",
+    "deployment.kubernetes.io/",
+    "job-name",
+    "kubectl.kubernetes.io/",
+    "kueue.x-k8s.io/job-",
+    "kustomize.toolkit.fluxcd.io/",
+    "pv.kubernetes.io/",
+    "volume.beta.kubernetes.io/",
+    "volume.kubernetes.io/",
 ];
 
 /// The path of the first field that differs; `None` if the objects are the same.
@@ -94,7 +126,9 @@ fn compare(path: &str, built: &Value, found: &Value) -> Option<String> {
                 return Some(path.to_owned());
             }
             let mut pairs = items.iter().zip(others).enumerate();
-            pairs.find_map(|(index, (built, found))| compare(&format!("{path}[{index}]"), built, found))
+            pairs.find_map(|(index, (built, found))| {
+                compare(&format!("{path}[{index}]"), built, found)
+            })
         }
         (built, found) if is_empty(built) && is_empty(found) => None,
         (built, found) => (!is_equal(path, built, found)).then(|| path.to_owned()),
@@ -111,23 +145,38 @@ fn compare_maps(
         path => format!("{path}.{key}"),
     };
     // gpuc removes the values of other variables than those of GPUs before it reads them.
-    let is_variable = path.rsplit('.').next().is_some_and(|part| part.starts_with("env["));
+    let is_variable = path
+        .rsplit('.')
+        .next()
+        .is_some_and(|part| part.starts_with("env["));
+    let is_known = |entries: &Map<String, Value>| {
+        ["value", "valueFrom"]
+            .iter()
+            .any(|key| entries.contains_key(*key))
+    };
+    if is_variable && !is_known(built) && !is_known(found) {
+        return Some(child("value"));
+    }
     for (key, value) in built {
         let other = found.get(key).unwrap_or(&Value::Null);
-        let is_removed = is_variable && key == "value" && other.is_null() && found.get("valueFrom").is_none();
+        let is_removed =
+            is_variable && key == "value" && other.is_null() && found.get("valueFrom").is_none();
         if !is_removed && let Some(path) = compare(&child(key), value, other) {
             return Some(path);
         }
     }
-    let is_of_metadata = path.ends_with("labels") || path.ends_with("annotations") || path.ends_with("matchLabels");
+    let is_of_metadata =
+        path.ends_with("labels") || path.ends_with("annotations") || path.ends_with("matchLabels");
     let mut more = found.iter().filter(|(key, _)| !built.contains_key(*key));
     more.find_map(|(key, value)| {
         let is_default = || {
-            default_of(key).is_some_and(|values| values.iter().any(|it| it.is_null() || it == value))
+            default_of(key)
+                .is_some_and(|values| values.iter().any(|it| it.is_null() || it == value))
         };
         let is_added = is_of_metadata && ADDED.iter().any(|prefix| key.starts_with(prefix));
         let is_replicas = path == "spec" && key == "replicas";
-        let is_same = is_empty(value) || is_added || is_replicas || (!is_of_metadata && is_default());
+        let is_same =
+            is_empty(value) || is_added || is_replicas || (!is_of_metadata && is_default());
         let only_added = value.as_object().is_some_and(|entries| {
             let keys = ["labels", "annotations", "metadata"].contains(&key.as_str());
             keys && compare_maps(key, &Map::new(), entries).is_none()
@@ -168,10 +217,26 @@ mod tests {
     fn other_values_and_fields_are_differences() {
         let built = json!({"spec": {"containers": [{"name": "main", "image": "i:1"}]}});
         for (found, path) in [
-            (json!({"spec": {"containers": [{"name": "main", "image": "i:2"}]}}), "spec.containers[0].image"),
-            (json!({"spec": {"containers": [{"name": "main", "image": "i:1", "tty": true}]}}), "spec.containers[0].tty"),
-            (json!({"spec": {"containers": [{"name": "main", "image": "i:1"}, {}]}}), "spec.containers"),
-            (json!({"spec": {"containers": [{"name": "main", "image": "i:1"}], "backoffLimit": 2}}), "spec.backoffLimit"),
+            (
+                json!({"spec": {"containers": [{"name": "main", "image": "i:2"}]}}),
+                "spec.containers[0].image",
+            ),
+            (
+                json!({"spec": {"containers": [{"name": "main", "image": "i:1", "tty": true}]}}),
+                "spec.containers[0].tty",
+            ),
+            (
+                json!({"spec": {"containers": [{"name": "main", "image": "i:1"}, {}]}}),
+                "spec.containers",
+            ),
+            (
+                json!({"spec": {"containers": [{"name": "main", "image": "i:1", "env": [{"name": "A"}]}]}}),
+                "spec.containers[0].env",
+            ),
+            (
+                json!({"spec": {"containers": [{"name": "main", "image": "i:1"}], "backoffLimit": 2}}),
+                "spec.backoffLimit",
+            ),
         ] {
             assert_eq!(difference(&built, &found).as_deref(), Some(path));
         }

@@ -131,7 +131,9 @@ fn service_set(cx: &Context<'_>, object: &Object, keys: &mut Entries) {
     let metadata = &object.metadata;
     let (namespace, name) = (metadata.namespace.as_str(), metadata.name.as_str());
     let is_own = |it: &&Object| it.metadata.label(gpuc_model::WORKLOAD_LABEL).is_some();
-    let scaler = cx.state.object(Kind::HorizontalPodAutoscaler, namespace, name);
+    let scaler = cx
+        .state
+        .object(Kind::HorizontalPodAutoscaler, namespace, name);
     let scaler = scaler.filter(is_own);
     if scaler.is_none() {
         let replicas = number(&object.body, "/spec/replicas").filter(|count| *count != 1);
@@ -180,12 +182,17 @@ fn add_service(
     keys: &mut Entries,
 ) {
     let service = cx.state.object(Kind::Service, namespace, name);
-    if let Some(service) = service.filter(|it| it.metadata.label(gpuc_model::WORKLOAD_LABEL).is_some()) {
+    if let Some(service) =
+        service.filter(|it| it.metadata.label(gpuc_model::WORKLOAD_LABEL).is_some())
+    {
         let port = number(&service.body, "/spec/ports/0/port");
         let own = number(container, "/ports/0/containerPort");
         let mut entries = Entries::default();
         entries.push_some("port", port.map(Item::number));
-        entries.push_some("containerPort", own.filter(|it| Some(*it) != port).map(Item::number));
+        entries.push_some(
+            "containerPort",
+            own.filter(|it| Some(*it) != port).map(Item::number),
+        );
         let kind = text(&service.body, "/spec/type").filter(|kind| *kind != "ClusterIP");
         entries.push_some("type", kind.map(Item::text));
         keys.push("service", entries.into_item());
@@ -258,7 +265,8 @@ fn leader_worker_set(cx: &Context<'_>, object: &Object, keys: &mut Entries) {
             own.push_list(key, list.into_iter().map(Item::text).collect());
         }
         let differs = ["command", "args"].iter().any(|key| {
-            items(leader.container, &format!("/{key}")) != items(worker.container, &format!("/{key}"))
+            items(leader.container, &format!("/{key}"))
+                != items(worker.container, &format!("/{key}"))
         });
         if differs {
             keys.push("leader", own.into_item());

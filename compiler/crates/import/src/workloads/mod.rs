@@ -5,6 +5,7 @@
 
 mod compare;
 mod kinds;
+mod patches;
 mod pods;
 mod tests;
 
@@ -43,6 +44,8 @@ struct Candidate<'s> {
     parts: Vec<Part>,
     /// Where the main object has the `spec` of its pods, if it has such parts.
     pods: Option<(&'s Object, &'static str)>,
+    /// The patches of the pods and of the object.
+    patches: [Option<Value>; 2],
 }
 
 /// The team of a namespace, and whether the namespace is its first.
@@ -72,7 +75,10 @@ pub(crate) fn workloads(
     }
     let Some(builder) = builder else {
         for candidate in &candidates {
-            candidate.leave_out(report, "the file is not built, so that the objects cannot be compared");
+            candidate.leave_out(
+                report,
+                "the file is not built, so that the objects cannot be compared",
+            );
         }
         return Vec::new();
     };
@@ -86,7 +92,12 @@ pub(crate) fn workloads(
         .map(|it| std::mem::take(&mut it.parts))
         .collect();
     let (mut kept, mut refused) = buildable(candidates, all, &build);
-    let objects = build(&kept.iter().map(|(it, _)| it.without_parts()).collect::<Vec<_>>());
+    let objects = build(
+        &kept
+            .iter()
+            .map(|(it, _)| it.without_parts())
+            .collect::<Vec<_>>(),
+    );
     for (candidate, parts) in &mut kept {
         candidate.set_parts(parts, objects.as_deref().unwrap_or_default());
     }
@@ -105,6 +116,7 @@ pub(crate) fn workloads(
     for (candidate, error) in &refused {
         candidate.leave_out(report, &format!("gpuc refuses the file with it: {error}"));
     }
+    let (candidates, objects) = patched(cx, candidates, objects, &build);
     let mut items = Vec::new();
     for candidate in &candidates {
         match candidate.difference(cx, &objects) {
@@ -119,7 +131,10 @@ pub(crate) fn workloads(
 }
 
 /// The candidates with which the file builds, and the others with their errors.
-#[expect(clippy::type_complexity, reason = "pairs of candidates and what belongs to them")]
+#[expect(
+    clippy::type_complexity,
+    reason = "pairs of candidates and what belongs to them"
+)]
 fn buildable<'s>(
     candidates: Vec<Candidate<'s>>,
     parts: Vec<Vec<Part>>,
@@ -141,7 +156,50 @@ fn buildable<'s>(
     (kept, refused)
 }
 
+/// The candidates with patches, where their objects differ, and the objects that the file then builds.
+fn patched<'s>(
+    cx: &Context<'_>,
+    mut candidates: Vec<Candidate<'s>>,
+    mut objects: Vec<Value>,
+    build: &dyn Fn(&[Candidate<'s>]) -> Result<Vec<Value>, Vec<String>>,
+) -> (Vec<Candidate<'s>>, Vec<Value>) {
+    // The patch of the pods first: that of the object then has what remains.
+    for index in [0, 1] {
+        let mut has_changed = false;
+        for candidate in &mut candidates {
+            if candidate.difference(cx, &objects).is_some() {
+                candidate.patches[index] = candidate.patch(&objects, index == 0);
+                has_changed |= candidate.patches[index].is_some();
+            }
+        }
+        if !has_changed {
+            continue;
+        }
+        match build(&candidates) {
+            Ok(built) => objects = built,
+            Err(_) => candidates
+                .iter_mut()
+                .for_each(|it| it.patches[index] = None),
+        }
+    }
+    (candidates, objects)
+}
+
 impl Candidate<'_> {
+    /// The patch of the pods, or of the object, that makes the built object the one of the cluster.
+    fn patch(&self, objects: &[Value], is_of_pods: bool) -> Option<Value> {
+        let (found, pointer) = self.pods?;
+        // The name of the runtime of a TrainJob depends on the patch.
+        let kind = text(&found.body, "/kind").filter(|kind| *kind != "TrainingRuntime")?;
+        let mut built = objects.iter().filter(|it| self.owns(it));
+        let built = built.find(|it| text(it, "/kind") == Some(kind))?;
+        if is_of_pods {
+            patches::patch(built.pointer(pointer)?, found.body.pointer(pointer)?)
+        } else {
+            patches::patch(built, &found.body)
+        }
+    }
+
     /// The item of the file.
     fn item(&self) -> Item {
         let mut entries = Entries(self.head.0.clone());
@@ -154,11 +212,15 @@ impl Candidate<'_> {
         let volumes = self.parts.iter().filter(|it| it.key == "volumes");
         task.push_list("volumes", volumes.map(|it| it.item.clone()).collect());
         entries.push(self.task.0, task.into_item());
+        for (key, patch) in ["podPatch", "patch"].iter().zip(&self.patches) {
+            entries.push_some(key, patch.as_ref().map(json_item));
+        }
         entries.into_item()
     }
 
     fn without_parts(&self) -> Self {
         Self {
+            patches: [None, None],
             name: self.name.clone(),
             namespace: self.namespace.clone(),
             source: self.source.clone(),
@@ -172,10 +234,18 @@ impl Candidate<'_> {
     /// Keeps the parts that gpuc does not set to the same value.
     fn set_parts(&mut self, parts: &[Part], objects: &[Value]) {
         let built = objects.iter().filter(|it| self.owns(it));
-        let built = built.filter_map(|it| PodTemplate::new(it, self.pods?.1)).next();
+        let built = built
+            .filter_map(|it| PodTemplate::new(it, self.pods?.1))
+            .next();
         let needed = parts.iter().filter(|part| {
-            let list = if part.key == "volumes" { "/volumeMounts" } else { "/env" };
-            let known = built.as_ref().map_or(&[][..], |it| crate::json::items(it.container, list));
+            let list = if part.key == "volumes" {
+                "/volumeMounts"
+            } else {
+                "/env"
+            };
+            let known = built
+                .as_ref()
+                .map_or(&[][..], |it| crate::json::items(it.container, list));
             !known.contains(&part.entry)
         });
         self.parts = needed.cloned().collect();
@@ -183,7 +253,9 @@ impl Candidate<'_> {
 
     /// Whether an object of the tree belongs to the workload.
     fn owns(&self, object: &Value) -> bool {
-        let label = object.pointer("/metadata/labels").and_then(|it| it.get(WORKLOAD_LABEL));
+        let label = object
+            .pointer("/metadata/labels")
+            .and_then(|it| it.get(WORKLOAD_LABEL));
         label.and_then(Value::as_str) == Some(self.name.as_str())
             && text(object, "/metadata/namespace") == Some(self.namespace.as_str())
     }
@@ -235,6 +307,7 @@ fn candidates<'s>(cx: &Context<'s>, surroundings: &Surroundings<'_, '_>) -> Vec<
             task: ("cudaTest", entries_of(test.keys)),
             parts: Vec::new(),
             pods: None,
+            patches: [None, None],
         });
     }
     for kind in KINDS {
@@ -246,9 +319,14 @@ fn candidates<'s>(cx: &Context<'s>, surroundings: &Surroundings<'_, '_>) -> Vec<
     }
     for object in cx.state.objects(Kind::TrainJob) {
         let runtime = object.text("/spec/runtimeRef/name");
-        let runtime = cx.state.object(Kind::TrainingRuntime, &object.metadata.namespace, runtime);
+        let runtime = cx
+            .state
+            .object(Kind::TrainingRuntime, &object.metadata.namespace, runtime);
         if let Some(runtime) = runtime.filter(|_| object.metadata.label(WORKLOAD_LABEL).is_some()) {
-            let restarts = number(&runtime.body, "/spec/template/spec/failurePolicy/maxRestarts");
+            let restarts = number(
+                &runtime.body,
+                "/spec/template/spec/failurePolicy/maxRestarts",
+            );
             let mut own = candidate(cx, surroundings, &teams, (&TRAIN_JOB, object, runtime));
             if let (Some(own), Some(restarts)) = (&mut own, restarts.filter(|it| *it != 0)) {
                 own.task.1.push("restarts", Item::number(restarts));
@@ -289,6 +367,7 @@ fn candidate<'s>(
         task: (kind.key, Entries::default()),
         parts: Vec::new(),
         pods: None,
+        patches: [None, None],
     };
     if let Some(test) = tests::fabric_test(object) {
         candidate.task = ("fabricTest", entries_of(test));
@@ -297,7 +376,11 @@ fn candidate<'s>(
     let gpus = template.gpus(cx, namespace);
     let has_many = gpus.count > 1 || kind.has_nodes;
     let mut keys = template.keys(has_many);
-    let key = if kind.has_nodes { "gpusPerNode" } else { "gpus" };
+    let key = if kind.has_nodes {
+        "gpusPerNode"
+    } else {
+        "gpus"
+    };
     // A MIG device is the default with a profile.
     if gpus.count > u64::from(gpus.profile.is_some()) || kind.has_nodes {
         keys.push(key, Item::number(gpus.count));
@@ -306,7 +389,9 @@ fn candidate<'s>(
     (kind.add)(cx, object, &mut keys);
     candidate.task.1 = keys;
     candidate.parts = template.variables();
-    candidate.parts.extend(template.volumes(cx, (name, namespace)));
+    candidate
+        .parts
+        .extend(template.volumes(cx, (name, namespace)));
     candidate.pods = Some((of_pods, kind.pods));
     Some(candidate)
 }
@@ -337,7 +422,12 @@ fn team_namespaces(teams: &[Item]) -> BTreeMap<String, TeamNamespace> {
         let crate::tree::Value::Map(entries) = &team.value else {
             continue;
         };
-        let get = |key: &str| entries.iter().find(|(own, _)| own == key).map(|(_, it)| &it.value);
+        let get = |key: &str| {
+            entries
+                .iter()
+                .find(|(own, _)| own == key)
+                .map(|(_, it)| &it.value)
+        };
         let Some(crate::tree::Value::Text(name)) = get("name") else {
             continue;
         };
@@ -375,7 +465,8 @@ fn report_others(cx: &Context<'_>, report: &mut Report) {
         for object in cx.state.objects(kind.kind) {
             let metadata = &object.metadata;
             let has_owner = metadata.controller().is_some();
-            if metadata.label(WORKLOAD_LABEL).is_some() || has_owner || !requests_gpus(object, kind) {
+            if metadata.label(WORKLOAD_LABEL).is_some() || has_owner || !requests_gpus(object, kind)
+            {
                 continue;
             }
             let key = (kind.kind.info().name, metadata.namespace.as_str());
@@ -395,12 +486,17 @@ fn report_others(cx: &Context<'_>, report: &mut Report) {
 }
 
 fn requests_gpus(object: &Object, kind: &TaskKind) -> bool {
-    let containers = object.get(kind.pods).get("containers").and_then(Value::as_array);
+    let containers = object
+        .get(kind.pods)
+        .get("containers")
+        .and_then(Value::as_array);
     let mut containers = containers.into_iter().flatten();
     kind.kind == Kind::TrainJob
         || containers.any(|it| {
             let limits = crate::json::text_entries(it, "/resources/limits");
-            limits.iter().any(|(name, _)| name.starts_with("nvidia.com/"))
+            limits
+                .iter()
+                .any(|(name, _)| name.starts_with("nvidia.com/"))
         })
 }
 

@@ -58,7 +58,10 @@ impl<'s> PodTemplate<'s> {
     pub(super) fn pool<'p>(&self, pools: &'p [Pool<'_>]) -> Option<&'p str> {
         let selector = text_entries(self.spec, "/nodeSelector");
         if let [("gpuc.dev/pool", name)] = selector[..] {
-            return pools.iter().map(|it| it.name.as_str()).find(|it| *it == name);
+            return pools
+                .iter()
+                .map(|it| it.name.as_str())
+                .find(|it| *it == name);
         }
         let is_same = |pool: &&Pool<'_>| {
             let mut labels = pool.selector.iter();
@@ -75,7 +78,9 @@ impl<'s> PodTemplate<'s> {
             let Some(device) = resource.strip_prefix("nvidia.com/") else {
                 continue;
             };
-            let profile = device.strip_prefix("mig-").map(|it| it.replace(".shared", ""));
+            let profile = device
+                .strip_prefix("mig-")
+                .map(|it| it.replace(".shared", ""));
             return Gpus {
                 count: amount.parse().unwrap_or_default(),
                 profile,
@@ -87,7 +92,11 @@ impl<'s> PodTemplate<'s> {
     fn claimed(&self, cx: &Context<'_>, namespace: &str) -> Option<Gpus> {
         let claim = items(self.spec, "/resourceClaims").first()?;
         let (kind, name, pointer) = match text(claim, "/resourceClaimTemplateName") {
-            Some(name) => (Kind::ResourceClaimTemplate, name, "/spec/spec/devices/requests/0"),
+            Some(name) => (
+                Kind::ResourceClaimTemplate,
+                name,
+                "/spec/spec/devices/requests/0",
+            ),
             None => {
                 let name = text(claim, "/resourceClaimName")?;
                 (Kind::ResourceClaim, name, "/spec/devices/requests/0")
@@ -106,23 +115,31 @@ impl<'s> PodTemplate<'s> {
     pub(super) fn keys(&self, has_many: bool) -> Entries {
         let mut keys = Entries::default();
         let container = self.container;
-        keys.push("image", Item::text(text(container, "/image").unwrap_or_default()));
+        keys.push(
+            "image",
+            Item::text(text(container, "/image").unwrap_or_default()),
+        );
         for key in ["command", "args"] {
             let list = texts(container, &format!("/{key}"));
             keys.push_list(key, list.into_iter().map(Item::text).collect());
         }
         let sources = items(container, "/envFrom").iter().filter_map(|it| {
             let secret = text(it, "/secretRef/name").map(|name| ("secret", name));
-            let (key, name) = secret.or_else(|| Some(("configMap", text(it, "/configMapRef/name")?)))?;
+            let (key, name) =
+                secret.or_else(|| Some(("configMap", text(it, "/configMapRef/name")?)))?;
             Some(Item::single(key, Item::text(name)))
         });
         keys.push_list("envFrom", sources.collect());
         for key in ["cpu", "memory"] {
-            let amount = container.pointer("/resources/limits").and_then(|it| it.get(key));
+            let amount = container
+                .pointer("/resources/limits")
+                .and_then(|it| it.get(key));
             keys.push_some(key, amount.map(json_item));
         }
         let volumes = items(self.spec, "/volumes");
-        let shared = volumes.iter().find(|it| text(it, "/name") == Some(SHARED_MEMORY));
+        let shared = volumes
+            .iter()
+            .find(|it| text(it, "/name") == Some(SHARED_MEMORY));
         let size = shared.and_then(|it| text(it, "/emptyDir/sizeLimit"));
         match (size, shared) {
             (Some(size), _) => keys.push("sharedMemory", Item::text(size)),
@@ -193,14 +210,18 @@ impl<'s> PodTemplate<'s> {
             let name = text(entry, "/name")?.to_owned();
             let reference = |kind: &str, key: &str| {
                 let from = entry.pointer(&format!("/valueFrom/{key}"))?;
-                let names = ["name", "key"].map(|it| (it, Item::text(from[it].as_str().unwrap_or_default())));
+                let names = ["name", "key"]
+                    .map(|it| (it, Item::text(from[it].as_str().unwrap_or_default())));
                 Some(Item::single(kind, Item::map(names)))
             };
             let (key, item) = match entry.get("value").and_then(Value::as_str) {
                 Some(value) => ("env", Item::text(value)),
                 None => {
                     let secret = reference("secret", "secretKeyRef");
-                    ("envValueFrom", secret.or_else(|| reference("configMap", "configMapKeyRef"))?)
+                    (
+                        "envValueFrom",
+                        secret.or_else(|| reference("configMap", "configMapKeyRef"))?,
+                    )
                 }
             };
             Some(Part {
@@ -244,7 +265,9 @@ fn volume_source(
     if let Some(secret) = text(volume, "/secret/secretName") {
         return Some(Item::single("secret", Item::text(secret)));
     }
-    let scratch = volume.get("emptyDir").filter(|it| it.get("medium").is_none())?;
+    let scratch = volume
+        .get("emptyDir")
+        .filter(|it| it.get("medium").is_none())?;
     let size = text(scratch, "/sizeLimit").map(gibibytes);
     let size = match size {
         Some(size) => Some(("sizeGiB", Item::number(size?))),

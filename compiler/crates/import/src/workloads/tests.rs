@@ -34,7 +34,9 @@ pub(super) fn fabric_test(object: &Object) -> Option<Item> {
         text(found, "/value")?.parse::<u32>().ok()
     };
     let limits = crate::json::text_entries(template.container, "/resources/limits");
-    let of_plugin = limits.iter().find(|(name, _)| name.starts_with("nvidia.com/"));
+    let of_plugin = limits
+        .iter()
+        .find(|(name, _)| name.starts_with("nvidia.com/"));
     let gpus = of_plugin.and_then(|(_, amount)| amount.parse().ok());
     let gpus: u32 = gpus.or_else(|| value("PET_NPROC_PER_NODE"))?;
     keys.push("gpusPerNode", Item::number(gpus));
@@ -43,7 +45,10 @@ pub(super) fn fabric_test(object: &Object) -> Option<Item> {
     keys.push_some("memory", memory.map(Item::text));
     // With the number of bytes, it is gpuc's own lower limit.
     if value("MIN_BYTES").is_none() {
-        keys.push_some("minBusBandwidth", value("MIN_BUS_BANDWIDTH").map(Item::number));
+        keys.push_some(
+            "minBusBandwidth",
+            value("MIN_BUS_BANDWIDTH").map(Item::number),
+        );
     }
     Some(keys.into_item())
 }
