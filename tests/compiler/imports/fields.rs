@@ -105,9 +105,10 @@ impl Walk<'_> {
                 let unique: BTreeSet<&String> = names.iter().collect();
                 let is_named = unique.len() == items.len();
                 for (index, item) in items.iter().enumerate() {
-                    let place = match is_named {
-                        true => names[index].clone(),
-                        false => index.to_string(),
+                    let place = if is_named {
+                        names[index].clone()
+                    } else {
+                        index.to_string()
                     };
                     self.add(item, &format!("{path}[{place}]"), inputs);
                 }
@@ -146,13 +147,15 @@ fn is_probe_default(path: &str, node: &Node) -> bool {
 }
 
 fn child(path: &str, key: &str) -> String {
-    let key = match key.contains(['.', '/']) {
-        true => format!("[{key}]"),
-        false => key.to_owned(),
+    let key = if key.contains(['.', '/']) {
+        format!("[{key}]")
+    } else {
+        key.to_owned()
     };
-    match path.is_empty() || key.starts_with('[') {
-        true => format!("{path}{key}"),
-        false => format!("{path}.{key}"),
+    if path.is_empty() || key.starts_with('[') {
+        format!("{path}{key}")
+    } else {
+        format!("{path}.{key}")
     }
 }
 
@@ -359,10 +362,7 @@ fn upgrade(cluster: &Cluster, pool: &Pool) -> Value {
         }
         _ => false,
     };
-    match is_default {
-        true => Value::Null,
-        false => value,
-    }
+    if is_default { Value::Null } else { value }
 }
 
 /// Whether the cloud repairs nodes: not by default on EKS, but on GKE.

@@ -22,7 +22,7 @@ pub(super) fn objects(compilation: &Compilation) -> Vec<Value> {
 
 fn objects_of_release(release: &Release) -> Vec<Value> {
     let values = serde_json::to_value(&release.values).unwrap();
-    let (name, namespace) = (release.name.as_str(), release.namespace.as_str());
+    let name = release.name.as_str();
     let mut objects = Vec::new();
     let map = |name: &str, data: &Value| {
         json!({
@@ -75,7 +75,6 @@ fn objects_of_release(release: &Release) -> Vec<Value> {
             "spec": {"replicas": 1}, "status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1},
         }));
     }
-    let _ = namespace;
     objects
 }
 
@@ -150,10 +149,9 @@ fn prometheus(release: &Release, values: &Value) -> Value {
     for kind in ["podMonitor", "serviceMonitor", "rule"] {
         let selector = format!("{kind}Selector");
         if own.get(&selector).is_none() {
-            spec[&selector] = match own[format!("{kind}SelectorNilUsesHelmValues")] == false {
-                true => json!({}),
-                false => json!({"matchLabels": {"release": release.name}}),
-            };
+            let is_of_all = own[format!("{kind}SelectorNilUsesHelmValues")] == false;
+            let of_release = json!({"matchLabels": {"release": release.name}});
+            spec[&selector] = if is_of_all { json!({}) } else { of_release };
         }
     }
     json!({

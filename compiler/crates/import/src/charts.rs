@@ -34,8 +34,8 @@ const OTHERS: &[&str] = &[
     "nvidia-device-plugin",
 ];
 
-/// The key `charts`: those that gpuc installed because the file names them, and JupyterHub with its values. Other releases are left out: gpuc does not
-/// read their values, which are in Secrets.
+/// The key `charts`: those that gpuc installed because the file names them, and JupyterHub with its values. Other
+/// releases are left out: gpuc does not read their values, which are in Secrets.
 pub(crate) fn charts(
     cx: &Context<'_>,
     has_queues: bool,

@@ -1,7 +1,7 @@
 //! The key `gitops`: Flux or Argo CD, if it delivers a tree of gpuc.
 //!
-//! Source of the layout: `compile/src/lower/delivery`: the root object has the name of the cluster, and its path ends in
-//! a folder of the controller.
+//! Source of the layout: `compile/src/lower/delivery`: the root object has the name of the cluster, and its path ends
+//! in a folder of the controller.
 
 use gpuc_live::objects::Object;
 use gpuc_live::state::Kind;

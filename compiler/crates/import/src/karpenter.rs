@@ -127,14 +127,14 @@ impl<'s> Provisioned<'s> {
             report.leave_out(Some(&key), at, reason);
         }
         let disks = self.class.items("/spec/blockDeviceMappings").iter();
-        let sizes = disks.filter_map(|it| {
+        let mut sizes = disks.rev().filter_map(|it| {
             text(it, "/ebs/volumeSize")?
                 .strip_suffix("Gi")?
                 .parse::<u32>()
                 .ok()
         });
         // The last disk has the containers; on Bottlerocket, the first has only the system.
-        let disk = sizes.last().filter(|size| *size != 100);
+        let disk = sizes.next().filter(|size| *size != 100);
         keys.disk = disk.map(|size| {
             Item::number(size).sure(of_class("spec.blockDeviceMappings", &size.to_string()))
         });

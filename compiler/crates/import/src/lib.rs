@@ -31,6 +31,7 @@ mod names;
 mod notebooks;
 mod operator_labels;
 mod os;
+mod own_pool;
 mod pool;
 mod pool_name;
 mod queues;

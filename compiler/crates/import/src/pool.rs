@@ -7,20 +7,20 @@ use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
 use crate::cloud_files::CloudPool;
 use crate::configs::node_config;
-use crate::context::{Context, label_source};
+use crate::context::Context;
 use crate::described::{Described, Keys, keys};
 use crate::gpus::{Hardware, hardware};
 use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
 use crate::karpenter::{NODE_POOL, provisioned};
 use crate::os::os;
-use crate::pool_name::{list_nodes, name};
+use crate::own_pool::{node_count, own_keys};
+use crate::pool_name::name;
 use crate::rdma::rdma;
 use crate::report::Report;
 use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
 use crate::stack::{PoolStack, pool_stack, split};
-use crate::taints::taints;
 use crate::tree::{Entries, Item, Value};
 
 /// A pool of the new file.
@@ -224,49 +224,6 @@ fn pool<'s>(
     (pool, stack)
 }
 
-/// The keys of a pool that the cloud does not describe.
-fn own_keys(cx: &Context<'_>, name: &str, group: &Group<'_>, report: &mut Report) -> Keys {
-    let found = taints(name, group, automatic_taints(cx), report);
-    let spot = group
-        .label(SPOT)
-        .filter(|(value, _)| *value == "spot" && cx.cloud_key() == "azure");
-    let capacity = spot.map(|(value, node)| {
-        // In an existing pool, this key has an effect only where the cloud taints Spot nodes.
-        Item::single("spot", Item::map::<String>([])).sure(label_source(node, SPOT, value))
-    });
-    Keys {
-        capacity,
-        hosts: hosts(cx, group),
-        taints: found.items,
-        dedicated_to: found.dedicated_to,
-        ..Keys::default()
-    }
-}
-
-/// The hosts of a pool on premises that gpuc prepared: it labels them with the name of the pool.
-fn hosts(cx: &Context<'_>, group: &Group<'_>) -> Vec<Item> {
-    let GroupKey::Label {
-        key: key @ "gpuc.dev/pool",
-        value,
-        machine: None,
-    } = &group.key
-    else {
-        return Vec::new();
-    };
-    if cx.cloud.facts().creates_machines || !cx.is_complete(Kind::Node) {
-        return Vec::new();
-    }
-    let reason = "gpuc labels the hosts that it prepares; to leave them to their owner, replace `hosts` with `existing`";
-    let hosts = group.nodes.iter().map(|node| {
-        let at = label_source(node, key, value);
-        Item::text(&node.metadata.name).guess(at, reason)
-    });
-    hosts.collect()
-}
-
-/// The label of Spot nodes of AKS.
-const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
-
 /// Adds the keys between `nodes` and `existing`, in the order of the schema.
 fn push_keys(item: &mut Entries, keys: Keys, os: Option<Item>, sharing: Option<Item>) {
     item.push_list("zones", keys.zones);
@@ -321,18 +278,6 @@ fn is_cut_by_cloud(config: &NodeConfig) -> bool {
     matches!(config.sharing, NodeSharing::Mig { apply: false, .. })
 }
 
-/// The taints that gpuc expects the cloud to set by itself, by key and value.
-fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)] {
-    match cx.cloud_key() {
-        "gcp" => &[
-            ("nvidia.com/gpu", "present"),
-            ("kubernetes.io/arch", "arm64"),
-        ],
-        "azure" => &[("kubernetes.azure.com/scalesetpriority", "spot")],
-        _ => &[],
-    }
-}
-
 /// A value that stands for one that is not known. `gpuc check` refuses it at its place.
 const PLACEHOLDER: &str = "replace-me";
 
@@ -385,28 +330,6 @@ fn push_hardware(cx: &Context<'_>, name: &str, hardware: &Hardware, item: &mut E
         gpu = gpu.note("The machine type is not known; gpuc selects one with these GPUs.");
     }
     item.push("gpu", gpu);
-}
-
-/// The number of nodes of a pool that the cloud does not describe.
-fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
-    let count = group.nodes.len() as u64;
-    let at = source("Nodes", "metadata.name", list_nodes(group));
-    let is_scaled = matches!(
-        &group.key,
-        GroupKey::Label {
-            key: "karpenter.sh/nodepool",
-            ..
-        }
-    ) || crate::autoscaler::runs(cx);
-    let item = if is_scaled {
-        let reason = "the nodes that exist; an autoscaler may change their number";
-        Item::number(count).guess(at, reason)
-    } else if cx.is_complete(Kind::Node) {
-        Item::number(count).sure(at)
-    } else {
-        Item::number(count).guess(at, "the list of nodes is incomplete")
-    };
-    Item::single("count", item)
 }
 
 /// The largest number of nodes in a value of the key `nodes`.

@@ -5,7 +5,7 @@
 //! absent (eksctl-io/eksctl@99984adb `pkg/cfn/builder/managed_nodegroup.go`), 2026-11-28.
 
 use gpuc_model::cloud::machine::CpuArchitecture;
-use gpuc_model::{Cluster, Pool};
+use gpuc_model::{Cluster, NodeRange, Pool};
 use gpuc_schema::config::{Autoscaler, Aws, AwsCluster, Capacity, OsFamily, TaintEffect};
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ pub(super) fn described(healthy: &Healthy, cluster: &Cluster, section: &Aws) -> 
 
 /// Whether the nodes of a pool are a managed node group.
 fn is_node_group(cluster: &Cluster, pool: &Pool) -> bool {
-    let is_fixed = pool.nodes.get().is_some_and(|nodes| nodes.is_fixed());
+    let is_fixed = pool.nodes.get().is_some_and(NodeRange::is_fixed);
     let is_of_karpenter = cluster.autoscaler.value == Autoscaler::Karpenter && !is_fixed;
     !pool.is_existing() && !is_of_karpenter
 }
@@ -85,9 +85,10 @@ fn node_group(cluster: &Cluster, section: &Aws, pool: &Pool, own: &Value) -> Val
     };
     let settings = &pool.settings;
     let subnets: Vec<&str> = settings.subnets.iter().map(|it| it.as_str()).collect();
-    let subnets = match subnets.is_empty() {
-        true => vec!["subnet-0aaaaaaaaaaaaaaa1", "subnet-0aaaaaaaaaaaaaaa2"],
-        false => subnets,
+    let subnets = if subnets.is_empty() {
+        vec!["subnet-0aaaaaaaaaaaaaaa1", "subnet-0aaaaaaaaaaaaaaa2"]
+    } else {
+        subnets
     };
     let mut labels = text_map(
         pool.labels

@@ -3,7 +3,7 @@
 //! Source: Google's API `container/v1` (Google Cloud SDK 528.0.0, `container_v1_messages.py`: `Cluster`, `NodePool`,
 //! `NodeConfig`, `AcceleratorConfig`, `UpgradeSettings`), 2026-11-28. 64-bit numbers are texts.
 
-use gpuc_model::{Cluster, Pool, SetBy, Sharing};
+use gpuc_model::{Cluster, Pool, Sharing};
 use gpuc_schema::config::{
     Capacity, DevicePlugin, DriverOwner, Gcp, LocalDisks, OsFamily, Placement, TaintEffect,
 };
@@ -60,9 +60,10 @@ fn zones(section: &Gcp, pool: &Pool) -> Vec<String> {
         .iter()
         .map(|it| it.value.clone())
         .collect();
-    match own.is_empty() {
-        true => zones_of_cluster(section),
-        false => own,
+    if own.is_empty() {
+        zones_of_cluster(section)
+    } else {
+        own
     }
 }
 
@@ -273,5 +274,4 @@ pub(super) fn add_node_fields(section: &Gcp, pool: &Pool, index: usize, node: &m
         _ => "Container-Optimized OS from Google",
     };
     node["status"]["nodeInfo"]["osImage"] = image.into();
-    let _ = SetBy::Gpuc;
 }

@@ -4,90 +4,119 @@
 //! Source of the defaults: kubernetes `pkg/apis/*/v1/defaults.go`, and the CustomResourceDefinitions of JobSet,
 //! LeaderWorkerSet and Kubeflow (partly from memory), 2026-11-28.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::differences::is_equal;
 
-/// Fields that the API server or a controller sets by itself, each with its default; `null` for any value.
-fn default_of(key: &str) -> Option<Vec<Value>> {
-    let values = match key {
-        "status"
-        | "uid"
-        | "resourceVersion"
-        | "generation"
-        | "creationTimestamp"
-        | "managedFields"
-        | "finalizers"
-        | "ownerReferences"
-        | "serviceAccount"
-        | "clusterIP"
-        | "clusterIPs"
-        | "ipFamilies"
-        | "ipFamilyPolicy"
-        | "nodePort"
-        | "healthCheckNodePort"
-        | "volumeName"
-        | "suspend"
-        | "subdomain" => {
-            vec![json!(null)]
-        }
-        "terminationMessagePath" => vec![json!("/dev/termination-log")],
-        "terminationMessagePolicy" => vec![json!("File")],
-        "imagePullPolicy" => vec![json!("IfNotPresent"), json!("Always")],
-        "dnsPolicy" => vec![json!("ClusterFirst")],
-        "schedulerName" => vec![json!("default-scheduler")],
-        "restartPolicy" => vec![json!("Always")],
-        "terminationGracePeriodSeconds" => vec![json!(30)],
-        "enableServiceLinks" | "allocateLoadBalancerNodePorts" => vec![json!(true)],
-        "progressDeadlineSeconds" => vec![json!(600)],
-        "revisionHistoryLimit" => vec![json!(10)],
-        "type" => vec![json!("RollingUpdate"), json!("ClusterIP")],
-        "podManagementPolicy" => vec![json!("OrderedReady")],
-        "updateStrategy" => {
-            vec![json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}})]
-        }
-        "strategy" => vec![json!({
-            "type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"},
-        })],
-        "persistentVolumeClaimRetentionPolicy" => {
-            vec![json!({"whenDeleted": "Retain", "whenScaled": "Retain"})]
-        }
-        "protocol" => vec![json!("TCP")],
-        "initialDelaySeconds" => vec![json!(0)],
-        "successThreshold" | "timeoutSeconds" | "failedJobsHistoryLimit" | "parallelism" => {
-            vec![json!(1)]
-        }
-        "failureThreshold" | "successfulJobsHistoryLimit" => vec![json!(3)],
-        "periodSeconds" => vec![json!(10)],
-        "scheme" => vec![json!("HTTP")],
-        "defaultMode" => vec![json!(420)],
-        "manualSelector" => vec![json!(false)],
-        "backoffLimit" => vec![json!(6)],
-        "completionMode" => vec![json!("NonIndexed")],
-        "podReplacementPolicy" => vec![json!("TerminatingOrFailed"), json!("Failed")],
-        "internalTrafficPolicy" | "externalTrafficPolicy" => vec![json!("Cluster")],
-        "sessionAffinity" => vec![json!("None")],
-        "volumeMode" => vec![json!("Filesystem")],
-        "apiVersion" => vec![json!("v1")],
-        "divisor" => vec![json!("0")],
-        "successPolicy" => vec![json!({"operator": "All"}), json!("")],
-        "startupPolicy" => vec![
-            json!({"startupPolicyOrder": "AnyOrder"}),
-            json!("LeaderCreated"),
+/// Fields to which the API server or a controller gives any value.
+const ANY_VALUE: &[&str] = &[
+    "clusterIP",
+    "clusterIPs",
+    "creationTimestamp",
+    "finalizers",
+    "generation",
+    "healthCheckNodePort",
+    "ipFamilies",
+    "ipFamilyPolicy",
+    "managedFields",
+    "nodePort",
+    "ownerReferences",
+    "resourceVersion",
+    "serviceAccount",
+    "status",
+    "subdomain",
+    "suspend",
+    "uid",
+    "volumeName",
+];
+
+/// Fields with a default, and the defaults as JSON.
+const DEFAULTS: &[(&str, &[&str])] = &[
+    ("allocateLoadBalancerNodePorts", &["true"]),
+    ("apiVersion", &[r#""v1""#]),
+    ("backoffLimit", &["6"]),
+    ("completionMode", &[r#""NonIndexed""#]),
+    ("defaultMode", &["420"]),
+    ("divisor", &[r#""0""#]),
+    ("dnsPolicy", &[r#""ClusterFirst""#]),
+    ("enableServiceLinks", &["true"]),
+    ("externalTrafficPolicy", &[r#""Cluster""#]),
+    ("failedJobsHistoryLimit", &["1"]),
+    ("failureThreshold", &["3"]),
+    ("groupName", &[r#""default""#]),
+    ("imagePullPolicy", &[r#""IfNotPresent""#, r#""Always""#]),
+    ("initialDelaySeconds", &["0"]),
+    ("internalTrafficPolicy", &[r#""Cluster""#]),
+    (
+        "managedBy",
+        &[
+            r#""jobset.sigs.k8s.io/jobset-controller""#,
+            r#""kubeflow.org/training-operator""#,
+            r#""trainer.kubeflow.org/trainjob-controller""#,
         ],
-        "groupName" => vec![json!("default")],
-        "networkConfig" => vec![json!({"subdomainPolicy": "Shared"})],
-        "rolloutStrategy" => vec![json!({
-            "type": "RollingUpdate", "rollingUpdateConfiguration": {"maxSurge": 0, "maxUnavailable": 1, "partition": 0},
-        })],
-        "managedBy" => vec![
-            json!("jobset.sigs.k8s.io/jobset-controller"),
-            json!("trainer.kubeflow.org/trainjob-controller"),
-            json!("kubeflow.org/training-operator"),
+    ),
+    ("manualSelector", &["false"]),
+    ("networkConfig", &[r#"{"subdomainPolicy": "Shared"}"#]),
+    ("parallelism", &["1"]),
+    ("periodSeconds", &["10"]),
+    (
+        "persistentVolumeClaimRetentionPolicy",
+        &[r#"{"whenDeleted": "Retain", "whenScaled": "Retain"}"#],
+    ),
+    ("podManagementPolicy", &[r#""OrderedReady""#]),
+    (
+        "podReplacementPolicy",
+        &[r#""TerminatingOrFailed""#, r#""Failed""#],
+    ),
+    ("progressDeadlineSeconds", &["600"]),
+    ("protocol", &[r#""TCP""#]),
+    ("restartPolicy", &[r#""Always""#]),
+    ("revisionHistoryLimit", &["10"]),
+    (
+        "rolloutStrategy",
+        &[
+            r#"{"type": "RollingUpdate", "rollingUpdateConfiguration": {"maxSurge": 0, "maxUnavailable": 1, "partition": 0}}"#,
         ],
-        _ => return None,
-    };
-    Some(values)
+    ),
+    ("schedulerName", &[r#""default-scheduler""#]),
+    ("scheme", &[r#""HTTP""#]),
+    ("sessionAffinity", &[r#""None""#]),
+    (
+        "startupPolicy",
+        &[
+            r#"{"startupPolicyOrder": "AnyOrder"}"#,
+            r#""LeaderCreated""#,
+        ],
+    ),
+    (
+        "strategy",
+        &[
+            r#"{"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}"#,
+        ],
+    ),
+    ("successPolicy", &[r#"{"operator": "All"}"#, r#""""#]),
+    ("successThreshold", &["1"]),
+    ("successfulJobsHistoryLimit", &["3"]),
+    ("terminationGracePeriodSeconds", &["30"]),
+    ("terminationMessagePath", &[r#""/dev/termination-log""#]),
+    ("terminationMessagePolicy", &[r#""File""#]),
+    ("timeoutSeconds", &["1"]),
+    ("type", &[r#""RollingUpdate""#, r#""ClusterIP""#]),
+    (
+        "updateStrategy",
+        &[r#"{"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}"#],
+    ),
+    ("volumeMode", &[r#""Filesystem""#]),
+];
+
+/// Whether a value is a default of a field.
+fn is_default(key: &str, value: &Value) -> bool {
+    let mut defaults = DEFAULTS
+        .iter()
+        .filter(|(field, _)| *field == key)
+        .flat_map(|(_, values)| *values);
+    ANY_VALUE.contains(&key)
+        || defaults.any(|text| serde_json::from_str(text).is_ok_and(|it: Value| it == *value))
 }
 
 /// The beginnings of the keys of labels and annotations that controllers add.
@@ -169,14 +198,12 @@ fn compare_maps(
         path.ends_with("labels") || path.ends_with("annotations") || path.ends_with("matchLabels");
     let mut more = found.iter().filter(|(key, _)| !built.contains_key(*key));
     more.find_map(|(key, value)| {
-        let is_default = || {
-            default_of(key)
-                .is_some_and(|values| values.iter().any(|it| it.is_null() || it == value))
-        };
         let is_added = is_of_metadata && ADDED.iter().any(|prefix| key.starts_with(prefix));
         let is_replicas = path == "spec" && key == "replicas";
-        let is_same =
-            is_empty(value) || is_added || is_replicas || (!is_of_metadata && is_default());
+        let is_same = is_empty(value)
+            || is_added
+            || is_replicas
+            || (!is_of_metadata && is_default(key, value));
         let only_added = value.as_object().is_some_and(|entries| {
             let keys = ["labels", "annotations", "metadata"].contains(&key.as_str());
             keys && compare_maps(key, &Map::new(), entries).is_none()
@@ -197,7 +224,17 @@ fn is_empty(value: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn the_table_is_sorted_json() {
+        assert!(DEFAULTS.is_sorted_by_key(|(key, _)| *key) && ANY_VALUE.is_sorted());
+        for text in DEFAULTS.iter().flat_map(|(_, values)| *values) {
+            assert!(serde_json::from_str::<Value>(text).is_ok(), "{text}");
+        }
+    }
 
     #[test]
     fn defaults_of_the_api_server_are_no_differences() {

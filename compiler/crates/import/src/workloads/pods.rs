@@ -91,18 +91,18 @@ impl<'s> PodTemplate<'s> {
 
     fn claimed(&self, cx: &Context<'_>, namespace: &str) -> Option<Gpus> {
         let claim = items(self.spec, "/resourceClaims").first()?;
-        let (kind, name, pointer) = match text(claim, "/resourceClaimTemplateName") {
-            Some(name) => (
-                Kind::ResourceClaimTemplate,
-                name,
-                "/spec/spec/devices/requests/0",
-            ),
-            None => {
-                let name = text(claim, "/resourceClaimName")?;
-                (Kind::ResourceClaim, name, "/spec/devices/requests/0")
-            }
+        let template = text(claim, "/resourceClaimTemplateName");
+        let of_template = template.map(|name| (Kind::ResourceClaimTemplate, name, "/spec/spec"));
+        let own = || {
+            Some((
+                Kind::ResourceClaim,
+                text(claim, "/resourceClaimName")?,
+                "/spec",
+            ))
         };
-        let request = cx.state.object(kind, namespace, name)?.get(pointer);
+        let (kind, name, spec) = of_template.or_else(own)?;
+        let pointer = format!("{spec}/devices/requests/0");
+        let request = cx.state.object(kind, namespace, name)?.get(&pointer);
         let count = number(request, "/exactly/count").unwrap_or(1);
         Some(Gpus {
             count: count.try_into().ok()?,
@@ -214,16 +214,11 @@ impl<'s> PodTemplate<'s> {
                     .map(|it| (it, Item::text(from[it].as_str().unwrap_or_default())));
                 Some(Item::single(kind, Item::map(names)))
             };
-            let (key, item) = match entry.get("value").and_then(Value::as_str) {
-                Some(value) => ("env", Item::text(value)),
-                None => {
-                    let secret = reference("secret", "secretKeyRef");
-                    (
-                        "envValueFrom",
-                        secret.or_else(|| reference("configMap", "configMapKeyRef"))?,
-                    )
-                }
-            };
+            let value = entry.get("value").and_then(Value::as_str);
+            let value = value.map(|value| ("env", Item::text(value)));
+            let secret = || reference("secret", "secretKeyRef");
+            let reference = || secret().or_else(|| reference("configMap", "configMapKeyRef"));
+            let (key, item) = value.or_else(|| Some(("envValueFrom", reference()?)))?;
             Some(Part {
                 key,
                 name,

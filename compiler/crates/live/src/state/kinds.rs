@@ -87,7 +87,7 @@ pub enum Kind {
     StatefulSet,
     /// `CronJob`s.
     CronJob,
-    /// HorizontalPodAutoscalers.
+    /// `HorizontalPodAutoscaler`s.
     HorizontalPodAutoscaler,
     /// Templates of ResourceClaims.
     ResourceClaimTemplate,

@@ -11,7 +11,7 @@ use super::interconnect::InterconnectNeeds;
 use super::pod;
 use super::{COMPONENT, WorkloadContext, without_empty_fields};
 
-/// NVIDIA's image of PyTorch, which contains NCCL, and the network plugin and libraries of EFA.
+/// NVIDIA's image of `PyTorch`, which contains NCCL, and the network plugin and libraries of EFA.
 ///
 /// Source: NVIDIA/aicr `recipes/`, its tests of GKE and OKE, 2026-11-28.
 const IMAGE: &str = "nvcr.io/nvidia/pytorch:25.06-py3";
