@@ -21,7 +21,7 @@ use coverage::Coverage;
 use state::{Secrets, state};
 
 /// The lowest share of fields that are equal after a round trip, in percent.
-const MINIMUM: usize = 90;
+const MINIMUM: usize = 95;
 
 /// The same for snapshots of `gpuc snapshot` and live clusters: workloads whose environment variables gpuc removes are
 /// left out.

@@ -18,6 +18,7 @@ pub(crate) fn own_keys(
     group: &Group<'_>,
     report: &mut Report,
 ) -> Keys {
+    report_labels(name, group, report);
     let found = taints(name, group, automatic_taints(cx), report);
     let spot = group
         .label(SPOT)
@@ -91,4 +92,53 @@ pub(crate) fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
         Item::number(count).guess(at, "the list of nodes is incomplete")
     };
     Item::single("count", item)
+}
+
+/// The domains of labels that Kubernetes, clouds, NVIDIA and gpuc set, with their subdomains.
+const KNOWN_DOMAINS: &[&str] = &[
+    "amazonaws.com",
+    "azure.com",
+    "eksctl.io",
+    "google.com",
+    "gpuc.dev",
+    "k8s.aws",
+    "k8s.io",
+    "karpenter.sh",
+    "kubernetes.io",
+    "nvidia.com",
+];
+
+/// Reports labels of the nodes that may be the user's: gpuc cannot tell them from those of other components.
+fn report_labels(name: &str, group: &Group<'_>, report: &mut Report) {
+    let Some(node) = group.nodes.first() else {
+        return;
+    };
+    let is_known = |key: &str| {
+        let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+        KNOWN_DOMAINS.iter().any(|known| {
+            domain == *known
+                || domain
+                    .strip_suffix(known)
+                    .is_some_and(|it| it.ends_with('.'))
+        })
+    };
+    let has = |key: &str, value: &str| {
+        group
+            .nodes
+            .iter()
+            .all(|node| node.metadata.label(key) == Some(value))
+    };
+    let selects = |key: &str| matches!(&group.key, GroupKey::Label { key: own, .. } if *own == key);
+    let labels = node.metadata.labels.iter();
+    let own = labels.filter(|(key, value)| !is_known(key) && !selects(key) && has(key, value));
+    let own: Vec<String> = own.map(|(key, value)| format!("{key}={value}")).collect();
+    if !own.is_empty() {
+        let at = source(
+            format!("Node {}", node.metadata.name),
+            "metadata.labels",
+            own.join(", "),
+        );
+        let reason = "they may be labels of the pool, or of other components: add yours";
+        report.leave_out(Some(&format!("nodePools[{name}].labels")), at, reason);
+    }
 }

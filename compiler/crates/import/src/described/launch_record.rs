@@ -57,6 +57,10 @@ pub(super) fn add(described: &mut Described<'_>, keys: &mut Keys) {
     if let Some((group, at)) = of_record("placement-group") {
         let group = Item::single("group", Item::text(group).sure(at));
         keys.network.push("placement", group);
+    } else if recorded(value, "place").is_some_and(|place| !place.contains(' ')) {
+        let reason =
+            "a group for compact placement, which eksctl creates, is only in the launch template";
+        described.leave_out("network.placement", "/launchTemplate", reason);
     }
     if let Some((disks, at)) = of_record("local-disks") {
         keys.local_disks = Some(Item::text(disks).sure(at));

@@ -146,6 +146,18 @@ fn hosts_that_gpuc_labelled_are_hosts() {
 }
 
 #[test]
+fn labels_that_may_be_the_users_are_named() {
+    let mut objects = cluster();
+    find(&mut objects, "Node", "a")["metadata"]["labels"]["rack"] = "7".into();
+    let import = imported(&objects, &[]);
+    let mut left_out = import.report.left_out.iter();
+    let labels = left_out
+        .find(|it| it.key.as_deref() == Some("nodePools[gpu].labels"))
+        .unwrap();
+    assert_eq!(labels.source, "Node a#metadata.labels = rack=7");
+}
+
+#[test]
 fn the_delivery_by_flux_is_imported() {
     let mut objects = cluster();
     objects.extend([
