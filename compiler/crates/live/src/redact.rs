@@ -182,7 +182,7 @@ fn redact_keys(value: &mut Value) {
     match value {
         Value::String(text) => {
             if text.len() >= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-                *text = REDACTED.to_owned();
+                REDACTED.clone_into(text);
             }
         }
         Value::Array(items) => items.iter_mut().for_each(redact_keys),
