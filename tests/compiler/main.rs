@@ -35,6 +35,7 @@ mod gpu_metrics;
 mod graphs;
 mod helps;
 mod hosts;
+mod imports;
 mod keys;
 mod live;
 mod manifests;

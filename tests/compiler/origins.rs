@@ -21,6 +21,24 @@ kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
 cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: system, machine: m7i.xlarge, nodes: {count: 2}}
+  - name: train
+    machine: p5.48xlarge
+    zones: [us-east-1a]
+    nodes: {count: 2}
+    capacity: {capacityBlock: {id: cr-0123456789abcdef0, count: 2, start: "2096-12-01T11:30:00Z", end: "2096-12-15T11:30:00Z"}}
+monitoring: {prometheus: {existing: {release: kube-prometheus-stack}}}
+"#,
+        changes: &[("2096-12-01", "2096-12-02"), ("2096-12-15", "2096-12-14")],
+    },
+    Case {
+        yaml: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}
 stack: {devicePlugin: gpuc, runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: system, machine: m7i.xlarge, nodes: {count: 2}}

@@ -43,6 +43,7 @@ pub(crate) fn run(cli: &Cli, args: &ImportArgs) -> Result<Exit> {
         state: &state,
         cloud: &cloud,
         context: context.as_deref(),
+        builder: Some(&build),
     };
     let imported = import(input, &gpuc::REGISTRY)?;
     match &args.out {

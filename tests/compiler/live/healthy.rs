@@ -10,25 +10,25 @@ use crate::support::Outcome;
 use crate::support::examples::{compiled_examples, compiled_rich};
 
 /// The time of the state.
-pub(super) const NOW: &str = "2026-11-28T12:00:00Z";
+pub(crate) const NOW: &str = "2026-11-28T12:00:00Z";
 
 /// The time at which the objects were created.
 const CREATED: &str = "2026-11-27T08:00:00Z";
 
 /// A healthy cluster.
-pub(super) struct Healthy {
+pub(crate) struct Healthy {
     /// The name of the example.
-    pub(super) name: String,
+    pub(crate) name: String,
     /// The compilation.
-    pub(super) outcome: &'static Outcome,
+    pub(crate) outcome: &'static Outcome,
     /// The index of the cluster's compilation.
-    pub(super) index: usize,
+    pub(crate) index: usize,
     /// The objects.
-    pub(super) objects: Vec<Value>,
+    pub(crate) objects: Vec<Value>,
 }
 
 /// The clusters of all examples, and those of the files that use all settings.
-pub(super) fn healthy_clusters() -> Vec<Healthy> {
+pub(crate) fn healthy_clusters() -> Vec<Healthy> {
     let outcomes = compiled_examples().iter().chain(compiled_rich());
     outcomes
         .flat_map(|(name, outcome)| {
@@ -110,7 +110,7 @@ fn objects(outcome: &Outcome, index: usize) -> Vec<Value> {
 }
 
 /// The documents of a YAML text, read by another library than gpuc's.
-fn documents(text: &str) -> Vec<Value> {
+pub(crate) fn documents(text: &str) -> Vec<Value> {
     let documents = serde_yaml::Deserializer::from_str(text);
     documents
         .map(|document| serde::Deserialize::deserialize(document).unwrap())
@@ -134,11 +134,16 @@ fn uses_cloud_plugin(pool: &Pool) -> bool {
     pool.is_advertised_by(gpuc_schema::config::DevicePlugin::Cloud) && pool.has_gpus()
 }
 
-/// The nodes of a pool: as many as its minimum, but at least one and at most three.
+/// The nodes of a pool: its hosts, or as many as its minimum, but at least one and at most eight.
 fn nodes_of_pool(cluster: &Cluster, pool: &Pool) -> Vec<Value> {
     let min = pool.nodes.get().map_or(1, |range| range.min);
     let hosts = &pool.settings.hosts;
-    (0..min.clamp(1, 3) as usize)
+    let count = if hosts.is_empty() {
+        min.clamp(1, 8) as usize
+    } else {
+        hosts.len()
+    };
+    (0..count)
         .map(|index| {
             let name = match hosts.get(index) {
                 Some(host) => host.value.clone(),
@@ -381,7 +386,8 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
             }
             labels["feature.node.kubernetes.io/pci-10de.present"] = "true".into();
             labels["nvidia.com/gpu.present"] = "true".into();
-            for operand in ["device-plugin", "driver", "container-toolkit"] {
+            // The label of clients is removed only while the driver changes.
+            for operand in ["client", "device-plugin", "driver", "container-toolkit"] {
                 let label = &mut labels[format!("nvidia.com/gpu.deploy.{operand}")];
                 // The operator keeps values that users set.
                 if label.is_null() {

@@ -1,7 +1,7 @@
 //! `gpuc doctor` on clusters that follow from trees: it finds nothing in healthy ones, and each planted fault.
 
 mod faults;
-mod healthy;
+pub(crate) mod healthy;
 
 use std::collections::BTreeSet;
 

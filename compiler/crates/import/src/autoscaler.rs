@@ -5,6 +5,7 @@ use gpuc_live::state::Kind;
 use crate::configs::name_of;
 use crate::context::Context;
 use crate::json::source;
+use crate::karpenter::provisioned;
 use crate::pool::Pool;
 use crate::report::Report;
 use crate::tree::Item;
@@ -31,6 +32,10 @@ fn cluster_autoscaler(cx: &Context<'_>) -> Option<String> {
 
 /// The key `hasAutoscaler` of an existing cluster of EKS, if node groups that the cloud describes have ranges.
 pub(crate) fn of_described_pools(cx: &Context<'_>, pools: &[Pool<'_>]) -> Option<Item> {
+    // With Karpenter, gpuc installs it, and the key has no meaning.
+    if !provisioned(cx).is_empty() {
+        return None;
+    }
     if cx.cloud_key() != "aws" || !pools.iter().any(Pool::has_described_range) {
         return None;
     }
@@ -43,7 +48,11 @@ pub(crate) fn of_described_pools(cx: &Context<'_>, pools: &[Pool<'_>]) -> Option
 
 /// Leaves out Karpenter's objects, which gpuc does not take over.
 pub(crate) fn report_karpenter(cx: &Context<'_>, report: &mut Report) {
+    let provisioned = provisioned(cx);
     for pool in cx.state.objects(Kind::NodePool) {
+        if provisioned.iter().any(|it| it.name() == pool.metadata.name) {
+            continue;
+        }
         let limits = pool.get("/spec/limits");
         let at = source(name_of("NodePool", pool), "spec.limits", limits);
         let reason = "Karpenter manages this NodePool; the file has its nodes as an existing pool, without limits and requirements";

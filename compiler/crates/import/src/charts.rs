@@ -34,9 +34,14 @@ const OTHERS: &[&str] = &[
     "nvidia-device-plugin",
 ];
 
-/// The key `charts`: those that gpuc installed because the file names them. Other releases are left out: gpuc does not
-/// read their values, which are in Secrets.
-pub(crate) fn charts(cx: &Context<'_>, has_queues: bool, report: &mut Report) -> Option<Item> {
+/// The key `charts`: those that gpuc installed because the file names them, and JupyterHub with its values. Other
+/// releases are left out: gpuc does not read their values, which are in Secrets.
+pub(crate) fn charts(
+    cx: &Context<'_>,
+    has_queues: bool,
+    jupyter_hub: Option<Item>,
+    report: &mut Report,
+) -> Option<Item> {
     let namespaces = cx.state.objects(Kind::Namespace);
     let named = NAMED.iter().filter_map(|(chart, namespace)| {
         let object = namespaces
@@ -48,18 +53,8 @@ pub(crate) fn charts(cx: &Context<'_>, has_queues: bool, report: &mut Report) ->
         let at = format!("Namespace {namespace}");
         (is_of_gpuc && !follows).then(|| (*chart, Item::map::<String>([]).guess(at, reason)))
     });
-    let named: Vec<_> = named.collect();
-    if let Some(namespace) = namespaces
-        .iter()
-        .find(|it| it.metadata.name == "jupyterhub")
-    {
-        let at = format!("Namespace {}", namespace.metadata.name);
-        report.leave_out(
-            Some("notebooks"),
-            at,
-            "JupyterHub is configured in the values of its chart, which gpuc does not read",
-        );
-    }
+    let hub = jupyter_hub.map(|item| ("jupyterhub", item));
+    let named: Vec<_> = hub.into_iter().chain(named).collect();
     for ((chart, version), at) in releases(cx) {
         let is_known =
             OTHERS.contains(&chart.as_str()) || NAMED.iter().any(|(name, _)| *name == chart);

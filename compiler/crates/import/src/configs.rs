@@ -86,7 +86,17 @@ pub(crate) fn plugin_config(cx: &Context<'_>, group: &Group<'_>) -> Option<(Valu
     let own = candidates.iter().find(|(object, _)| {
         named.is_some() || (!controller.is_empty() && object.metadata.name.starts_with(controller))
     });
-    let (object, configs) = own.or_else(|| candidates.first())?;
+    // The other ConfigMaps belong to other releases, if a release with a known name has one.
+    let is_of_release = |(object, _): &&(&Object, Vec<(&String, Value)>)| {
+        let sets = cx.state.daemon_sets.items.iter();
+        let mut sets = sets.filter(|set| set.metadata.namespace == *namespace);
+        sets.any(|set| object.metadata.name == format!("{}-configs", set.metadata.name))
+    };
+    let (object, configs) = own.or_else(|| {
+        candidates
+            .iter()
+            .find(|it| controller.is_empty() || !is_of_release(it))
+    })?;
     let is_certain = own.is_some() || candidates.len() == 1;
     let selected = group.label(PLUGIN_CONFIG_LABEL).map(|(value, _)| value);
     let default = named.map(|(_, policy)| policy.text("/spec/devicePlugin/config/default"));

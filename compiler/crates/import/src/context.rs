@@ -8,7 +8,7 @@ use gpuc_model::Registry;
 use gpuc_model::cloud::Cloud;
 
 use crate::cloud_files::CloudData;
-use crate::json::source;
+use crate::json::{source, text_entries};
 use crate::tree::Evidence;
 
 /// What all parts of the import read.
@@ -25,6 +25,48 @@ pub(crate) struct Context<'s> {
     pub(crate) cloud_evidence: Evidence,
     /// The pods that are not finished, by the name of their node.
     pods_by_node: BTreeMap<&'s str, Vec<&'s Pod>>,
+    /// The selectors of pools in objects that gpuc built for each of them.
+    declared_pools: Vec<DeclaredPool<'s>>,
+}
+
+/// The selector of a pool in an object that gpuc built for the pool, and that has its name.
+pub(crate) struct DeclaredPool<'s> {
+    /// The name of the pool.
+    pub(crate) name: &'s str,
+    /// The labels that select its nodes.
+    pub(crate) labels: Vec<(&'s str, &'s str)>,
+    /// The notation of the object.
+    pub(crate) source: String,
+}
+
+fn declared_pools(state: &ClusterState) -> Vec<DeclaredPool<'_>> {
+    let kinds = [
+        ("NVIDIADriver", Kind::NvidiaDriver),
+        ("NicNodePolicy", Kind::NicNodePolicy),
+    ];
+    let objects = kinds.into_iter().flat_map(|(name, kind)| {
+        let objects = state.objects(kind).iter();
+        objects.map(move |object| (name, object))
+    });
+    let own =
+        objects.filter(|(_, it)| it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc"));
+    let pools = own.map(|(kind, object)| {
+        let labels = text_entries(&object.body, "/spec/nodeSelector");
+        // Labels of Kubernetes select systems and architectures.
+        let labels = labels
+            .into_iter()
+            .filter(|(key, _)| !key.starts_with("kubernetes.io/"));
+        DeclaredPool {
+            name: &object.metadata.name,
+            labels: labels.collect(),
+            source: source(
+                format!("{kind} {}", object.metadata.name),
+                "spec.nodeSelector",
+                object.get("/spec/nodeSelector"),
+            ),
+        }
+    });
+    pools.filter(|pool| !pool.labels.is_empty()).collect()
 }
 
 /// The clouds by the prefix of `spec.providerID`.
@@ -65,7 +107,17 @@ impl<'s> Context<'s> {
             cloud: cloud.unwrap_or_else(|| unreachable!("the registry has every cloud")),
             cloud_evidence,
             pods_by_node,
+            declared_pools: declared_pools(state),
         }
+    }
+
+    /// The pool of a node, if an object that gpuc built selects it.
+    pub(crate) fn declared_pool(&self, node: &Node) -> Option<&DeclaredPool<'s>> {
+        let mut pools = self.declared_pools.iter();
+        pools.find(|pool| {
+            let mut labels = pool.labels.iter();
+            labels.all(|(key, value)| node.metadata.label(key) == Some(value))
+        })
     }
 
     /// The key of the cloud in the file.

@@ -244,7 +244,7 @@ fn child(field: &str, key: &str) -> String {
     }
 }
 
-fn is_equal(field: &str, built: &Value, found: &Value) -> bool {
+pub(crate) fn is_equal(field: &str, built: &Value, found: &Value) -> bool {
     if built == found {
         return true;
     }

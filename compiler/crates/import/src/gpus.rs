@@ -9,8 +9,10 @@ use gpuc_schema::node_config::NodeConfig;
 use crate::claims::{gpus_of_slices, model_of_class};
 use crate::cloud_files::CloudPool;
 use crate::context::{Context, label_source};
+use crate::described::launch_record::recorded;
 use crate::groups::{GPU, Group, INSTANCE_TYPE};
 use crate::json::{number, source, text};
+use crate::karpenter::provisioned;
 use crate::report::Report;
 use crate::tree::Evidence;
 
@@ -44,7 +46,8 @@ pub(crate) fn hardware(
 ) -> Hardware {
     let (name, group, described) = pool;
     let mut hardware = Hardware {
-        machine: machine(name, group, described, report),
+        machine: machine_of_karpenter(cx, group)
+            .or_else(|| machine(name, group, described, report)),
         ..Hardware::default()
     };
     let is_host = !cx.cloud.facts().creates_machines;
@@ -61,7 +64,13 @@ pub(crate) fn hardware(
     }
     if !hardware.is_in_catalog {
         hardware.model = model(group, described, config);
-        hardware.count = count(group, described, config);
+        hardware.count = count(group, described, config).map(|count| {
+            physical(
+                group,
+                hardware.model.as_ref().map(|(model, _)| *model),
+                count,
+            )
+        });
         if let Some((model, count, evidence)) = gpus_of_slices(cx, group) {
             hardware.model.get_or_insert((model, evidence.clone()));
             hardware.count.get_or_insert((count, evidence));
@@ -115,6 +124,14 @@ fn has_dra_driver(cx: &Context<'_>, node: &Node) -> bool {
     pods.any(|pod| advertiser_of(&pod.metadata, &pod.spec) == Some(Advertiser::Dra))
 }
 
+/// The machine type of a pool that Karpenter provisions.
+fn machine_of_karpenter(cx: &Context<'_>, group: &Group<'_>) -> Option<(String, Evidence)> {
+    let pools = provisioned(cx);
+    let pool = pools.iter().find(|it| it.has_group(group))?;
+    let (machine, evidence) = pool.machine()?;
+    Some((machine.to_owned(), evidence))
+}
+
 fn machine(
     name: &str,
     group: &Group<'_>,
@@ -142,6 +159,11 @@ fn machine(
             );
             let reason = format!("the first of {list}");
             return Some((machine.to_owned(), Evidence::guess(source, reason)));
+        }
+        // The instance type of a Capacity Block is in the launch template.
+        if let Some(machine) = recorded(pool.value, "machine") {
+            let at = source(pool.object(), "tags[gpuc.dev/machine]", machine);
+            return Some((machine.to_owned(), Evidence::sure(at)));
         }
     }
     let values = group.label_values(INSTANCE_TYPE);
@@ -218,6 +240,33 @@ fn physical_product(product: &str) -> &str {
     product
         .split_once("-MIG-")
         .map_or(product, |(product, _)| product)
+}
+
+/// The number of GPUs that have as many MIG devices as the nodes advertise as GPUs, with strategy `single`.
+fn physical(
+    group: &Group<'_>,
+    model: Option<&GpuModel>,
+    (count, evidence): (u32, Evidence),
+) -> (u32, Evidence) {
+    let product = group
+        .label("nvidia.com/gpu.product")
+        .map(|(product, _)| product);
+    let profile = product.and_then(|product| Some(product.split_once("-MIG-")?.1));
+    let of_gpu = profile
+        .zip(model.and_then(|model| model.mig))
+        .and_then(|(name, mig)| {
+            let profile = mig.profiles.iter().find(|it| it.name == name)?;
+            (profile.max_instances > 0 && count % profile.max_instances == 0)
+                .then_some(profile.max_instances)
+        });
+    match of_gpu.filter(|_| evidence.guess.is_some()) {
+        Some(of_gpu) => {
+            let reason =
+                format!("{of_gpu} MIG devices on each GPU; no label has the number of GPUs");
+            (count / of_gpu, Evidence::guess(evidence.source, reason))
+        }
+        None => (count, evidence),
+    }
 }
 
 fn count(

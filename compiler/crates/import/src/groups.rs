@@ -115,13 +115,14 @@ fn key(cx: &Context<'_>, node: &Node) -> GroupKey {
     GroupKey::Alike(format!("{machine} {product} {taints:?} {names:?}"))
 }
 
-/// The pool of the gpuc-runtime that runs on a node.
+/// The pool of the gpuc-runtime that runs on a node, or of another object that gpuc built for it.
 pub(crate) fn runtime_pool<'s>(cx: &Context<'s>, node: &Node) -> Option<&'s str> {
     let mut pods = cx.pods_on(node);
-    pods.find_map(|pod| {
+    let of_pod = pods.find_map(|pod| {
         let advertiser = advertiser_of(&pod.metadata, &pod.spec)?;
         (advertiser == Advertiser::Runtime).then(|| pod.metadata.label("gpuc.dev/pool"))?
-    })
+    });
+    of_pod.or_else(|| Some(cx.declared_pool(node)?.name))
 }
 
 /// One group for each kind of machine, if the nodes of a label have different GPUs.

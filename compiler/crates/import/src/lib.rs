@@ -8,6 +8,7 @@
     allow(clippy::unwrap_used, reason = "tests stop at the first surprise")
 )]
 
+mod alerts;
 mod autoscaler;
 mod charts;
 mod claims;
@@ -19,16 +20,24 @@ mod described;
 mod differences;
 mod driver;
 mod emit;
+mod gitops;
 mod gpus;
 mod groups;
 mod json;
+mod karpenter;
+mod mirror;
+mod monitoring;
 mod names;
+mod notebooks;
 mod operator_labels;
 mod os;
+mod own_pool;
 mod pool;
 mod pool_name;
 mod queues;
 mod quotas;
+mod rdma;
+mod releases;
 mod report;
 mod selector;
 mod settings;
@@ -40,6 +49,7 @@ mod teams;
 mod tests;
 mod tree;
 mod version;
+mod workloads;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -50,11 +60,13 @@ use gpuc_model::Registry;
 pub use cloud_files::{CloudFile, CloudFileError};
 pub use differences::{Comparison, Difference, differences};
 pub use report::{Entry, Report};
+pub use workloads::Builder;
 
 use cloud_files::CloudData;
 use context::Context;
 use queues::Queues;
 use tree::{Entries, Item};
+use workloads::Surroundings;
 
 /// What is known about a cluster.
 #[derive(Clone, Copy)]
@@ -65,6 +77,8 @@ pub struct Input<'s> {
     pub cloud: &'s [CloudFile],
     /// The name of the context in the kubeconfig, if the state was read from an API server.
     pub context: Option<&'s str>,
+    /// Builds the objects of the new file; without it, the file has no workloads.
+    pub builder: Option<&'s Builder<'s>>,
 }
 
 /// The new file and the report.
@@ -128,6 +142,30 @@ const READ: &[(Kind, &str)] = &[
     (Kind::ServiceMonitor, "monitoring"),
     (Kind::Prometheus, "monitoring"),
     (Kind::NodePool, "autoscalers"),
+    (Kind::Ec2NodeClass, "the pools of Karpenter"),
+    (Kind::StatefulSet, "workloads"),
+    (Kind::Job, "workloads"),
+    (Kind::CronJob, "workloads"),
+    (Kind::Service, "the services of workloads"),
+    (
+        Kind::HorizontalPodAutoscaler,
+        "the autoscaling of workloads",
+    ),
+    (Kind::PodDisruptionBudget, "the budgets of workloads"),
+    (Kind::PersistentVolumeClaim, "the volumes of workloads"),
+    (Kind::ResourceClaimTemplate, "the GPUs of workloads"),
+    (Kind::JobSet, "workloads"),
+    (Kind::LeaderWorkerSet, "workloads"),
+    (Kind::TrainJob, "workloads"),
+    (Kind::TrainingRuntime, "workloads"),
+    (Kind::PytorchJob, "workloads"),
+    (Kind::PrometheusRule, "the thresholds of alerts"),
+    (Kind::NicNodePolicy, "the networks of pools"),
+    (Kind::ValidatingAdmissionPolicy, "the limits of teams"),
+    (Kind::HelmRelease, "the values of charts"),
+    (Kind::GitRepository, "the delivery by Flux"),
+    (Kind::Kustomization, "the delivery by Flux"),
+    (Kind::Application, "the delivery by Argo CD"),
 ];
 
 /// The keys that no import has, with their objects and the reason.
@@ -138,19 +176,9 @@ const NEVER_READ: &[(&str, &str, &str)] = &[
         "the values of charts, and registries and digests of images (`mirror`, `digests`), are not read",
     ),
     (
-        "gitops",
-        "objects of Flux and Argo CD",
-        "they are not read; the file installs with install.sh",
-    ),
-    (
         "nodePools",
         "Nodes",
         "Kubernetes has no order of pools: those without GPUs come first, and lists in generated objects follow it",
-    ),
-    (
-        "workloads",
-        "Deployments, StatefulSets, Jobs",
-        "workloads are not imported; `gpuc check --manifests` checks their files",
     ),
 ];
 
@@ -166,7 +194,7 @@ pub fn import(input: Input<'_>, registry: &'static Registry) -> Result<Import, I
     }
     let cx = Context::new(input.state, files, input.context, registry);
     let mut report = Report::default();
-    let root = root(&cx, registry, &mut report);
+    let root = root(&cx, registry, input.builder, &mut report);
     report.add_values("", &root);
     report_unread(&cx, &mut report);
     for (key, source, reason) in NEVER_READ {
@@ -204,7 +232,12 @@ fn heading(cx: &Context<'_>, report: &Report) -> Vec<String> {
     lines
 }
 
-fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> Item {
+fn root(
+    cx: &Context<'_>,
+    registry: &'static Registry,
+    builder: Option<&Builder<'_>>,
+    report: &mut Report,
+) -> Item {
     let names = names::names(cx, report);
     let mut root = Entries::default();
     root.push("apiVersion", Item::text("gpuc.dev/v1alpha1"));
@@ -217,6 +250,11 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
     root.push("cloud", cloud);
     let clusters = scaled.and_then(|it| it.evidence);
     let autoscaler = clusters.map(|evidence| Item::text("clusterAutoscaler").with(evidence));
+    let provisioned = karpenter::provisioned(cx);
+    let karpenter = provisioned
+        .first()
+        .map(|pool| Item::text("karpenter").sure(pool.object()));
+    let autoscaler = karpenter.or(autoscaler);
     root.push_some("autoscaler", autoscaler);
     autoscaler::report_karpenter(cx, report);
     root.push_some("stack", pools.stack.take());
@@ -233,9 +271,9 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
         .iter()
         .map(|pool| (pool.name.clone(), pool.group.nodes.clone()));
     let nodes: BTreeMap<_, _> = nodes.collect();
-    let items = pools.pools.into_iter().map(pool::Pool::into_item);
+    let items = pools.pools.iter().map(pool::Pool::to_item);
     root.push("nodePools", Item::list(items));
-    root.push_list("teams", teams);
+    root.push_list("teams", teams.clone());
     root.push_list("priorities", settings::priorities(cx, report));
     if let Some(settings) = &kueue {
         let count = cx.state.objects(Kind::ClusterQueue).len();
@@ -249,12 +287,47 @@ fn root(cx: &Context<'_>, registry: &'static Registry, report: &mut Report) -> I
             "no namespace of a team has a LocalQueue",
         );
     }
-    root.push_some("admission", settings::admission(cx, report));
-    root.push_some("monitoring", settings::monitoring(cx, report));
-    root.push_some("charts", charts::charts(cx, kueue.is_some(), report));
+    root.push_some("admission", settings::admission(cx));
+    root.push_some("monitoring", monitoring::monitoring(cx, report));
+    let (notebooks, hub) = notebooks::notebooks(cx, &pools.pools, report).unzip();
+    root.push_some("notebooks", notebooks);
+    releases::report_values(cx, report);
+    let charts = charts::charts(cx, kueue.is_some(), hub.flatten(), report);
+    root.push_some("charts", charts);
+    root.push_some("gitops", gitops::gitops(cx, report));
     let mut root = root.into_item();
     operator_labels::add(&mut root, registry, &nodes);
-    root
+    let text = emit::to_yaml(&[], &root);
+    let (mirror, digests) = mirror::mirror(cx, &text, builder);
+    for (key, item) in [("mirror", mirror), ("digests", digests)] {
+        if let (Some(item), tree::Value::Map(entries)) = (item, &mut root.value) {
+            let place = entries.iter().position(|(key, _)| key == "gitops");
+            entries.insert(place.unwrap_or(entries.len()), (key.to_owned(), item));
+        }
+    }
+    let surroundings = Surroundings {
+        pools: &pools.pools,
+        teams: &teams,
+    };
+    let with = |workloads: Vec<Item>| {
+        let mut root = root.clone();
+        if let tree::Value::Map(entries) = &mut root.value
+            && !workloads.is_empty()
+        {
+            let after = ["notebooks", "charts", "mirror", "digests", "gitops"];
+            let place = entries
+                .iter()
+                .position(|(key, _)| after.contains(&key.as_str()));
+            let item = Item::list(workloads);
+            entries.insert(
+                place.unwrap_or(entries.len()),
+                ("workloads".to_owned(), item),
+            );
+        }
+        root
+    };
+    let found = workloads::workloads(cx, &surroundings, with, builder, report);
+    with(found)
 }
 
 /// Sets `overcommit` on pools that have fewer GPUs than the teams' guarantees.

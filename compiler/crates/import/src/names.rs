@@ -5,6 +5,7 @@ use gpuc_schema::node_config::NodeConfig;
 
 use crate::cloud_section::{Fact, Part, context_part, node_label};
 use crate::context::Context;
+use crate::gitops::cluster_name;
 use crate::json::{source, text};
 use crate::report::Report;
 use crate::tree::{Evidence, Item};
@@ -20,7 +21,15 @@ pub(crate) struct Names {
 /// Finds the name of the cluster.
 pub(crate) fn names(cx: &Context<'_>, report: &mut Report) -> Names {
     let remote = remote_name(cx);
-    let Some((name, evidence)) = remote.or_else(|| name_in_configs(cx)) else {
+    // The tree of gpuc can have another name than the cluster in the cloud.
+    if let Some((own, evidence)) = name_of_tree(cx) {
+        let other = remote.filter(|(name, _)| *name != own);
+        return Names {
+            metadata: Item::single("name", Item::text(own).with(evidence)),
+            remote: other.map(|(name, evidence)| Item::text(name).with(evidence)),
+        };
+    }
+    let Some((name, evidence)) = remote else {
         let item = Item::text("imported").guess("all objects", "no object names the cluster");
         return Names {
             metadata: Item::single("name", item),
@@ -84,6 +93,14 @@ fn remote_name(cx: &Context<'_>) -> Option<Fact> {
     }
     let (value, at) = node_label(cx, &["alpha.eksctl.io/cluster-name"])?;
     Some((value, Evidence::sure(at)))
+}
+
+/// The name of the tree that gpuc built: its GitOps controller and gpuc-runtime have it.
+fn name_of_tree(cx: &Context<'_>) -> Option<Fact> {
+    if let Some((name, at)) = cluster_name(cx) {
+        return Some((name.to_owned(), Evidence::sure(at)));
+    }
+    name_in_configs(cx)
 }
 
 /// The name in the configuration of gpuc-runtime.

@@ -4,9 +4,11 @@ use gpuc_schema::config::OsFamily;
 
 use crate::cloud_files::CloudPool;
 use crate::context::Context;
+use crate::described::launch_record::recorded;
 use crate::driver::driver_tag;
 use crate::groups::Group;
 use crate::json::{source, text, word};
+use crate::karpenter::provisioned;
 use crate::report::Report;
 
 use crate::tree::{Evidence, Item};
@@ -20,6 +22,7 @@ pub(crate) fn os(
     report: &mut Report,
 ) -> Option<Item> {
     let (family, evidence) = of_cloud(described, name, report)
+        .or_else(|| of_karpenter(cx, group))
         .or_else(|| of_driver(cx, group))
         .or_else(|| of_nodes(cx, name, group, report))?;
     if cx.cloud.os(family).is_none() {
@@ -39,6 +42,19 @@ pub(crate) fn os(
         .is_some_and(|os| os.family == family);
     let family = Item::text(word(&family)).with(evidence);
     (!is_default).then(|| Item::single("family", family))
+}
+
+/// The family of the images of a pool that Karpenter provisions.
+fn of_karpenter(cx: &Context<'_>, group: &Group<'_>) -> Option<(OsFamily, Evidence)> {
+    let pools = provisioned(cx);
+    let pool = pools.iter().find(|it| it.has_group(group))?;
+    let (family, _, at) = pool.image()?;
+    let family = match family {
+        "al2023" => OsFamily::AmazonLinux2023,
+        "bottlerocket" => OsFamily::Bottlerocket,
+        _ => return None,
+    };
+    Some((family, Evidence::sure(at)))
 }
 
 /// The family that the cloud's description names.
@@ -68,7 +84,12 @@ fn of_cloud(
         other if other.starts_with("BOTTLEROCKET_") => OsFamily::Bottlerocket,
         other if other.starts_with("COS") => OsFamily::ContainerOptimized,
         other if other.starts_with("UBUNTU") => OsFamily::Ubuntu,
-        "CUSTOM" => return None,
+        "CUSTOM" => {
+            let family = recorded(pool.value, "image")?;
+            let at = source(pool.object(), "tags[gpuc.dev/image]", family);
+            let family = serde_json::from_value(family.into()).ok()?;
+            return Some((family, Evidence::sure(at)));
+        }
         _ => {
             let key = format!("nodePools[{name}].os.family");
             report.leave_out(Some(&key), at, "gpuc does not know this image");

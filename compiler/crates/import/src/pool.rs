@@ -7,18 +7,20 @@ use gpuc_schema::node_config::{NodeConfig, NodeSharing};
 
 use crate::cloud_files::CloudPool;
 use crate::configs::node_config;
-use crate::context::{Context, label_source};
+use crate::context::Context;
 use crate::described::{Described, Keys, keys};
 use crate::gpus::{Hardware, hardware};
 use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
+use crate::karpenter::{NODE_POOL, provisioned};
 use crate::os::os;
-use crate::pool_name::{list_nodes, name};
+use crate::own_pool::{node_count, own_keys};
+use crate::pool_name::name;
+use crate::rdma::rdma;
 use crate::report::Report;
 use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
 use crate::stack::{PoolStack, pool_stack, split};
-use crate::taints::taints;
 use crate::tree::{Entries, Item, Value};
 
 /// A pool of the new file.
@@ -72,6 +74,19 @@ pub(crate) fn pools<'s>(cx: &Context<'s>, report: &mut Report) -> Pools<'s> {
             let key = GroupKey::Label {
                 key: described.label(),
                 value: described.name.to_owned(),
+                machine: None,
+            };
+            groups.push(Group {
+                key,
+                nodes: Vec::new(),
+            });
+        }
+    }
+    for pool in provisioned(cx) {
+        if !groups.iter().any(|group| pool.has_group(group)) {
+            let key = GroupKey::Label {
+                key: NODE_POOL,
+                value: pool.name().to_owned(),
                 machine: None,
             };
             groups.push(Group {
@@ -155,9 +170,15 @@ fn pool<'s>(
             name: &name,
             group: &group,
             is_scaled,
+            cluster: cx.files.cluster().unwrap_or(&serde_json::Value::Null),
             report,
         })
     });
+    let provisioned = provisioned(cx).into_iter().find(|it| it.has_group(&group));
+    let provisioned = provisioned.filter(|_| described.is_none());
+    let cluster = cx.files.cluster().unwrap_or(&serde_json::Value::Null);
+    let keys = keys.or_else(|| Some(provisioned?.keys(cluster, report)));
+    let is_created = keys.is_some();
     let mut keys = keys.unwrap_or_else(|| own_keys(cx, &name, &group, report));
     let mut item = Entries::default();
     let mut named = Item::text(&name).with(evidence);
@@ -165,7 +186,7 @@ fn pool<'s>(
     if sharing.is_none() {
         named.notes.extend(sharing_notes(&name, report));
     }
-    if described.is_none() {
+    if !is_created {
         report_partitions(&name, config, report);
     }
     item.push("name", named);
@@ -177,10 +198,14 @@ fn pool<'s>(
     let os = os(cx, &name, &group, described, report);
     let is_shared = sharing.as_ref();
     let is_shared = is_shared.map(|(sharing, evidence)| sharing.item().with(evidence.clone()));
+    let has_hosts = !keys.hosts.is_empty();
+    let rdma = rdma(cx, &group);
+    let has_rdma = rdma.is_some();
+    keys.network.push_some("rdma", rdma);
     push_keys(&mut item, keys, os, is_shared);
-    report_other_resources(&name, &group, report);
+    report_other_resources(&name, &group, has_rdma, report);
     let selected = selector(cx, &group, &name);
-    if described.is_none() {
+    if !is_created && !has_hosts {
         item.push("existing", Item::single("selector", selected.item));
     }
     let resources = group.advertised().into_iter();
@@ -188,7 +213,7 @@ fn pool<'s>(
     let pool = Pool {
         name,
         has_gpus: hardware.has_gpus,
-        has_described_range: has_range && described.is_some(),
+        has_described_range: has_range && is_created,
         sharing: sharing.map(|(sharing, _)| sharing),
         resources: resources.collect(),
         selector: selected.labels,
@@ -199,31 +224,11 @@ fn pool<'s>(
     (pool, stack)
 }
 
-/// The keys of a pool that the cloud does not describe.
-fn own_keys(cx: &Context<'_>, name: &str, group: &Group<'_>, report: &mut Report) -> Keys {
-    let found = taints(name, group, automatic_taints(cx), report);
-    let spot = group
-        .label(SPOT)
-        .filter(|(value, _)| *value == "spot" && cx.cloud_key() == "azure");
-    let capacity = spot.map(|(value, node)| {
-        // In an existing pool, this key has an effect only where the cloud taints Spot nodes.
-        Item::single("spot", Item::map::<String>([])).sure(label_source(node, SPOT, value))
-    });
-    Keys {
-        capacity,
-        taints: found.items,
-        dedicated_to: found.dedicated_to,
-        ..Keys::default()
-    }
-}
-
-/// The label of Spot nodes of AKS.
-const SPOT: &str = "kubernetes.azure.com/scalesetpriority";
-
 /// Adds the keys between `nodes` and `existing`, in the order of the schema.
 fn push_keys(item: &mut Entries, keys: Keys, os: Option<Item>, sharing: Option<Item>) {
     item.push_list("zones", keys.zones);
     item.push_list("subnets", keys.subnets);
+    item.push_list("hosts", keys.hosts);
     item.push_some("capacity", keys.capacity);
     item.push_some("network", keys.network.into_some());
     item.push_some("os", os);
@@ -271,18 +276,6 @@ fn report_partitions(name: &str, config: Option<&(NodeConfig, String)>, report: 
 /// Whether the cloud partitions the GPUs when it creates a node.
 fn is_cut_by_cloud(config: &NodeConfig) -> bool {
     matches!(config.sharing, NodeSharing::Mig { apply: false, .. })
-}
-
-/// The taints that gpuc expects the cloud to set by itself, by key and value.
-fn automatic_taints(cx: &Context<'_>) -> &'static [(&'static str, &'static str)] {
-    match cx.cloud_key() {
-        "gcp" => &[
-            ("nvidia.com/gpu", "present"),
-            ("kubernetes.io/arch", "arm64"),
-        ],
-        "azure" => &[("kubernetes.azure.com/scalesetpriority", "spot")],
-        _ => &[],
-    }
 }
 
 /// A value that stands for one that is not known. `gpuc check` refuses it at its place.
@@ -339,28 +332,6 @@ fn push_hardware(cx: &Context<'_>, name: &str, hardware: &Hardware, item: &mut E
     item.push("gpu", gpu);
 }
 
-/// The number of nodes of a pool that the cloud does not describe.
-fn node_count(cx: &Context<'_>, group: &Group<'_>) -> Item {
-    let count = group.nodes.len() as u64;
-    let at = source("Nodes", "metadata.name", list_nodes(group));
-    let is_scaled = matches!(
-        &group.key,
-        GroupKey::Label {
-            key: "karpenter.sh/nodepool",
-            ..
-        }
-    ) || crate::autoscaler::runs(cx);
-    let item = if is_scaled {
-        let reason = "the nodes that exist; an autoscaler may change their number";
-        Item::number(count).guess(at, reason)
-    } else if cx.is_complete(Kind::Node) {
-        Item::number(count).sure(at)
-    } else {
-        Item::number(count).guess(at, "the list of nodes is incomplete")
-    };
-    Item::single("count", item)
-}
-
 /// The largest number of nodes in a value of the key `nodes`.
 pub(crate) fn max_nodes(nodes: &Item) -> Option<u64> {
     let Value::Map(entries) = &nodes.value else {
@@ -376,12 +347,15 @@ pub(crate) fn max_nodes(nodes: &Item) -> Option<u64> {
 }
 
 /// Leaves out the devices that are not GPUs of NVIDIA: gpuc configures their plugins only in pools that it creates.
-fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
+fn report_other_resources(name: &str, group: &Group<'_>, has_rdma: bool, report: &mut Report) {
     let Some(node) = group.nodes.first() else {
         return;
     };
     for (resource, amount) in &node.status.capacity {
         let is_zero = amount.units() == Some(0);
+        if has_rdma && resource.starts_with("rdma/") {
+            continue;
+        }
         if !resource.contains('/') || resource.starts_with("nvidia.com/") || is_zero {
             continue;
         }
@@ -408,6 +382,11 @@ fn report_other_resources(name: &str, group: &Group<'_>, report: &mut Report) {
 }
 
 impl Pool<'_> {
+    /// Whether the nodes have GPUs.
+    pub(crate) fn has_gpus(&self) -> bool {
+        self.has_gpus
+    }
+
     /// Whether the cloud describes it with a minimum and a maximum number of nodes.
     pub(crate) fn has_described_range(&self) -> bool {
         self.has_described_range
@@ -446,7 +425,7 @@ impl Pool<'_> {
     }
 
     /// The item of `nodePools`.
-    pub(crate) fn into_item(self) -> Item {
-        self.item.into_item()
+    pub(crate) fn to_item(&self) -> Item {
+        Item::map(self.item.0.clone())
     }
 }

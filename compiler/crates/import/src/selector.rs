@@ -35,7 +35,7 @@ pub(crate) fn selector(cx: &Context<'_>, group: &Group<'_>, name: &str) -> Selec
     } = &group.key
     {
         if *key != "gpuc.dev/pool"
-            && let Some(labels) = of_runtime(cx, group)
+            && let Some(labels) = of_runtime(cx, group).or_else(|| of_declaration(cx, group))
         {
             return labels;
         }
@@ -60,7 +60,7 @@ pub(crate) fn selector(cx: &Context<'_>, group: &Group<'_>, name: &str) -> Selec
             labels,
         };
     }
-    if let Some(labels) = of_runtime(cx, group) {
+    if let Some(labels) = of_runtime(cx, group).or_else(|| of_declaration(cx, group)) {
         return labels;
     }
     for key in IDENTIFYING {
@@ -114,6 +114,23 @@ fn identifying_value<'g>(
         .filter(|node| has_value(node))
         .count();
     (own == group.nodes.len() && all == own).then_some((*value, *node))
+}
+
+/// The selector in an object that gpuc built for the pool.
+fn of_declaration(cx: &Context<'_>, group: &Group<'_>) -> Option<Selector> {
+    let pool = group.nodes.iter().find_map(|node| cx.declared_pool(node))?;
+    let own = pool
+        .labels
+        .iter()
+        .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+    let items = pool
+        .labels
+        .iter()
+        .map(|(key, value)| (*key, Item::text(*value).sure(pool.source.clone())));
+    Some(Selector {
+        labels: own.collect(),
+        item: Item::map(items),
+    })
 }
 
 /// The selector of the gpuc-runtime that runs on the nodes of the group: a file of gpuc declared it.

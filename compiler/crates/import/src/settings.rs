@@ -1,4 +1,4 @@
-//! The keys `storage`, `priorities`, `admission` and `monitoring`.
+//! The keys `storage`, `priorities` and `admission`.
 
 use gpuc_live::objects::Object;
 use gpuc_live::state::Kind;
@@ -9,6 +9,7 @@ use crate::configs::name_of;
 use crate::context::Context;
 use crate::json::{source, text_entries};
 use crate::report::Report;
+use crate::teams::is_system;
 use crate::tree::{Entries, Item};
 
 /// The annotation of the default StorageClass.
@@ -226,19 +227,7 @@ pub(crate) fn priorities(cx: &Context<'_>, report: &mut Report) -> Vec<Item> {
 }
 
 /// The key `admission`, from the bindings of gpuc's policies.
-pub(crate) fn admission(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
-    let all = cx.state.objects(Kind::ValidatingAdmissionPolicyBinding);
-    if let Some(limit) = all
-        .iter()
-        .find(|it| it.metadata.name == "gpuc-gpus-per-container")
-    {
-        let reason = "the maximum is in the policy of this binding, which gpuc does not read; with a LimitRange it is imported";
-        report.leave_out(
-            Some("teams[].limits.gpusPerContainer"),
-            name_of("ValidatingAdmissionPolicyBinding", limit),
-            reason,
-        );
-    }
+pub(crate) fn admission(cx: &Context<'_>) -> Option<Item> {
     let bindings = cx
         .state
         .objects(Kind::ValidatingAdmissionPolicyBinding)
@@ -271,14 +260,12 @@ pub(crate) fn admission(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
 
 /// The namespaces that the policies ignore, without those that gpuc excludes by itself.
 fn exempt(cx: &Context<'_>, binding: &Object) -> Vec<Item> {
+    // Without teams, the policies ignore the namespaces of the system as well.
     let has_teams = cx
         .state
         .objects(Kind::Namespace)
         .iter()
         .any(|it| it.metadata.label(gpuc_model::TEAM_LABEL).is_some());
-    if !has_teams {
-        return Vec::new();
-    }
     let expressions = binding
         .items("/spec/matchResources/namespaceSelector/matchExpressions")
         .iter();
@@ -288,103 +275,7 @@ fn exempt(cx: &Context<'_>, binding: &Object) -> Vec<Item> {
     let at = name_of("ValidatingAdmissionPolicyBinding", binding);
     names
         .filter_map(Value::as_str)
+        .filter(|name| has_teams || !is_system(name))
         .map(|name| Item::text(name).sure(at.clone()))
         .collect()
-}
-
-/// The key `monitoring`.
-pub(crate) fn monitoring(cx: &Context<'_>, report: &mut Report) -> Option<Item> {
-    let monitors: Vec<(&str, &Object)> = [
-        ("PodMonitor", Kind::PodMonitor),
-        ("ServiceMonitor", Kind::ServiceMonitor),
-    ]
-    .into_iter()
-    .flat_map(|(name, kind)| cx.state.objects(kind).iter().map(move |it| (name, it)))
-    .collect();
-    let is_dcgm = |it: &&(&str, &Object)| it.1.metadata.name.contains("dcgm-exporter");
-    let dcgm = monitors.iter().find(is_dcgm);
-    let runtime = monitors
-        .iter()
-        .find(|(_, it)| it.metadata.name == "gpuc-runtime");
-    let servers = cx.state.objects(Kind::Prometheus);
-    if dcgm.is_none() && runtime.is_none() && servers.is_empty() {
-        return None;
-    }
-    let mut entries = Entries::default();
-    if let (None, Some((kind, monitor))) = (dcgm, runtime) {
-        let reason = "gpuc-runtime is scraped, and no dcgm-exporter";
-        entries.push(
-            "exporter",
-            Item::text("gpuc").guess(name_of(kind, monitor), reason),
-        );
-    } else if let (None, None) = (dcgm, runtime) {
-        report.leave_out(
-            Some("monitoring.exporter"),
-            "PodMonitors, ServiceMonitors",
-            "no exporter of GPU metrics is scraped; the file installs dcgm-exporter",
-        );
-    }
-    entries.push_some("dashboards", dashboards(cx));
-    entries.push("prometheus", prometheus(cx, dcgm.or(runtime)));
-    report.leave_out(
-        Some("monitoring.alerts"),
-        "PrometheusRules",
-        "gpuc does not read rules; the file has gpuc's default thresholds",
-    );
-    Some(entries.into_item())
-}
-
-fn dashboards(cx: &Context<'_>) -> Option<Item> {
-    let mut config_maps = cx.state.objects(Kind::ConfigMap).iter();
-    let own = config_maps.find(|it| {
-        it.metadata.label("grafana_dashboard").is_some()
-            && it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc")
-    })?;
-    Some(Item::bool(true).sure(name_of("ConfigMap", own)))
-}
-
-/// The key `prometheus`: by which label a server selects its monitors.
-fn prometheus(cx: &Context<'_>, monitor: Option<&(&str, &Object)>) -> Item {
-    let existing = |release: &str, at: String| {
-        Item::single(
-            "existing",
-            Item::single("release", Item::text(release).sure(at)),
-        )
-    };
-    for server in cx.state.objects(Kind::Prometheus) {
-        let selector = server.text("/spec/podMonitorSelector/matchLabels/release");
-        if !selector.is_empty() {
-            let at = source(
-                name_of("Prometheus", server),
-                "spec.podMonitorSelector.matchLabels.release",
-                selector,
-            );
-            return existing(selector, at);
-        }
-    }
-    if let Some((kind, monitor)) = monitor
-        && let Some(release) = monitor.metadata.label("release")
-    {
-        let at = source(name_of(kind, monitor), "metadata.labels[release]", release);
-        return existing(release, at);
-    }
-    let servers = cx.state.objects(Kind::Prometheus);
-    let is_of_gpuc = monitor
-        .is_some_and(|(_, it)| it.metadata.label("app.kubernetes.io/managed-by") == Some("gpuc"));
-    if servers.is_empty() && is_of_gpuc {
-        let reason = "gpuc's monitors have no label `release`, so gpuc installed Prometheus; its retention and volume are not known";
-        // Dashboards need Grafana.
-        let grafana = dashboards(cx).map(|_| {
-            let secret = Item::text("replace-me").guess(
-                "ConfigMaps",
-                "the Secret of Grafana is not known; replace it",
-            );
-            ("grafana", Item::single("adminSecret", secret))
-        });
-        let item = Item::map(grafana).guess("PodMonitors", reason);
-        return Item::single("install", item);
-    }
-    let reason = "Prometheus selects its monitors by another label, or all of them";
-    let release = Item::text("kube-prometheus-stack").guess("Prometheus", reason);
-    Item::single("existing", Item::single("release", release))
 }

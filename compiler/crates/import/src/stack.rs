@@ -221,7 +221,7 @@ const IMAGE_PLACEHOLDER: &str = "replace-me.example.com/gpuc-runtime:0.1.0";
 /// The label of nodes of GKE without its device plugin.
 ///
 /// Source: GoogleCloudPlatform/container-engine-accelerators@992db812 cmd/nvidia_gpu/device-plugin.yaml.
-const NO_GKE_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
+pub(crate) const NO_GKE_PLUGIN: &str = "gke-no-default-nvidia-gpu-device-plugin";
 
 /// The DaemonSet of the device plugin that the GPU Operator runs.
 ///

@@ -71,7 +71,8 @@ pub(crate) fn teams(
     teams.collect()
 }
 
-fn is_system(name: &str) -> bool {
+/// Whether a namespace belongs to Kubernetes, to a cloud or to a common component.
+pub(crate) fn is_system(name: &str) -> bool {
     SYSTEM_NAMESPACES.contains(&name)
         || CHART_NAMESPACES.contains(&name)
         || SYSTEM_PREFIXES
@@ -197,7 +198,9 @@ fn team_item(
             .filter(|_| has_queue)
             .and_then(|queues| queues.weight(name)),
     );
-    entries.push_some("limits", limits(cx, name, &names, report));
+    let mut limits = limits(cx, name, &names, report);
+    add_gpus_per_container(cx, name, &mut limits);
+    entries.push_some("limits", limits);
     entries.push_some("podSecurity", pod_security(team, report));
     entries.push_some("network", network(cx, &names));
     entries.into_item()
@@ -343,6 +346,46 @@ pub(crate) fn quantity(amount: &str) -> Item {
 
 /// Default requests that gpuc sets by itself where a quota or a limit applies.
 const DEFAULT_REQUESTS: [(&str, &str); 2] = [("cpu", "500m"), ("memory", "1Gi")];
+
+/// Adds the limit of GPUs in gpuc's admission policy, whose messages have the names of teams.
+///
+/// Source: `compile/src/lower/admission/limits.rs`.
+fn add_gpus_per_container(cx: &Context<'_>, team: &str, limits: &mut Option<Item>) {
+    let policy = cx
+        .state
+        .object(Kind::ValidatingAdmissionPolicy, "", LIMIT_POLICY);
+    let Some(policy) = policy else {
+        return;
+    };
+    let start = format!("a container of team {team} may request at most ");
+    let mut messages = policy
+        .items("/spec/validations")
+        .iter()
+        .filter_map(|it| text(it, "/message"));
+    let count = messages.find_map(|it| {
+        it.strip_prefix(&start)?
+            .split(' ')
+            .next()?
+            .parse::<u64>()
+            .ok()
+    });
+    let Some(count) = count else {
+        return;
+    };
+    let at = format!(
+        "{}#spec.validations",
+        name_of("ValidatingAdmissionPolicy", policy)
+    );
+    let item = Item::number(count).sure(at);
+    let limits = limits.get_or_insert_with(|| Item::map::<String>([]));
+    if let crate::tree::Value::Map(entries) = &mut limits.value {
+        entries.retain(|(key, _)| key != "gpusPerContainer");
+        entries.push(("gpusPerContainer".to_owned(), item));
+    }
+}
+
+/// The policy against containers that request more GPUs than the limit of their team.
+const LIMIT_POLICY: &str = "gpuc-gpus-per-container";
 
 fn limits(cx: &Context<'_>, team: &str, namespaces: &[&str], report: &mut Report) -> Option<Item> {
     let ranges = cx.state.objects(Kind::LimitRange).iter();

@@ -20,6 +20,7 @@ const KEPT_CONFIG_MAPS: &[&str] = &[
     "cluster-autoscaler-status",
     "dcgm",
     "device-plugin",
+    "gpuc-mig-layouts",
     "gpuc-runtime",
     "kueue-manager-config",
     "mig-config",
@@ -149,7 +150,47 @@ pub fn redact_object(kind: Kind, object: &mut Value) {
             object.remove("data");
         }
     }
+    match kind {
+        Kind::HelmRelease => redact_release(object, "/spec/chart/spec/chart", "/spec", "values"),
+        Kind::Application => {
+            redact_release(object, "/spec/source/chart", "/spec/source", "helm");
+            if let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut) {
+                spec.remove("sources");
+            }
+        }
+        _ => {}
+    }
     redact_value(object);
+}
+
+/// The chart whose values `gpuc import` reads.
+const READ_CHART: &str = "jupyterhub";
+
+/// Removes the values of a chart that nothing reads, and keys for encryption from those of the other.
+fn redact_release(object: &mut Value, chart: &str, parent: &str, key: &str) {
+    let is_read = object.pointer(chart).and_then(Value::as_str) == Some(READ_CHART);
+    let Some(parent) = object.pointer_mut(parent).and_then(Value::as_object_mut) else {
+        return;
+    };
+    if is_read {
+        parent.get_mut(key).into_iter().for_each(redact_keys);
+    } else {
+        parent.remove(key);
+    }
+}
+
+/// Removes texts of at least 32 bytes in hexadecimal digits.
+fn redact_keys(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if text.len() >= 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+                REDACTED.clone_into(text);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_keys),
+        Value::Object(entries) => entries.values_mut().for_each(redact_keys),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
 }
 
 fn redact_value(value: &mut Value) {
@@ -296,6 +337,30 @@ mod tests {
             let mut map = json!({"metadata": {"name": name}, "data": {"a": "b"}});
             redact_object(Kind::ConfigMap, &mut map);
             assert_eq!(map.get("data").is_some(), is_kept, "{name}");
+        }
+    }
+
+    #[test]
+    fn only_the_values_of_notebooks_are_kept_without_keys() {
+        let key = "1e".repeat(32);
+        let values = json!({"hub": {"config": {"CryptKeeper": {"keys": [key]}, "JupyterHub": {"admin_access": true}}}});
+        let kept = json!({"hub": {"config": {"CryptKeeper": {"keys": [REDACTED]}, "JupyterHub": {"admin_access": true}}}});
+        for (chart, expected) in [("jupyterhub", Some(&kept)), ("grafana", None)] {
+            let mut release = json!({"metadata": {"name": "a"}, "spec": {
+                "chart": {"spec": {"chart": chart}}, "values": values,
+            }});
+            redact_object(Kind::HelmRelease, &mut release);
+            assert_eq!(release["spec"].get("values"), expected, "{chart}");
+            let mut application = json!({"metadata": {"name": "a"}, "spec": {
+                "source": {"chart": chart, "helm": {"valuesObject": values}}, "sources": [{"helm": {"values": "a: b"}}],
+            }});
+            redact_object(Kind::Application, &mut application);
+            assert_eq!(
+                application.pointer("/spec/source/helm/valuesObject"),
+                expected,
+                "{chart}"
+            );
+            assert_eq!(application["spec"].get("sources"), None);
         }
     }
 

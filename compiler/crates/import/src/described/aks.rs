@@ -48,13 +48,18 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         .or_else(|| number(value, "/osDiskSizeGB"))
         .filter(|size| *size != 100 && *size > 0);
     keys.disk = disk.map(|size| Item::number(size).sure(described.at("/osDiskSizeGb", size)));
+    // AKS chooses the type of the disk by itself on machines with enough local storage.
+    if let Some(kind) = text(value, "/osDiskType").filter(|kind| *kind == "Ephemeral") {
+        let at = described.at("/osDiskType", kind);
+        keys.local_disks = Some(Item::text("boot").guess(at, "AKS may have chosen it by itself"));
+    }
     if let Some(count) = number(value, "/maxPods").filter(|count| *count != 250) {
         keys.max_pods = Some(Item::number(count).sure(described.at("/maxPods", count)));
     }
     for (key, value) in text_entries(value, "/nodeLabels") {
         if !OWN_LABELS.iter().any(|prefix| key.starts_with(prefix)) {
             let at = described.at(&format!("/nodeLabels/{key}"), value);
-            Described::add_label(&mut keys, key, value, at);
+            described.add_label(&mut keys, key, value, at);
         }
     }
     for taint in texts(value, "/nodeTaints") {
@@ -67,7 +72,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         }
     }
     for (key, value) in text_entries(value, "/tags") {
-        Described::add_tag(
+        described.add_tag(
             &mut keys,
             key,
             value,

@@ -6,7 +6,7 @@ use crate::json::{is_true, items, number, text, text_entries, texts};
 use crate::pool::max_nodes;
 use crate::tree::Item;
 
-use super::{Described, Keys, effect, node_count};
+use super::{Described, Keys, effect, launch_record, node_count};
 
 /// The labels of EKS and of eksctl, which they set by themselves.
 const OWN_LABELS: &[&str] = &[
@@ -43,7 +43,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
             let at = described.at("/capacityType", "SPOT");
             keys.capacity = Some(Item::single("spot", Item::map::<String>([])).sure(at));
         }
-        Some("CAPACITY_BLOCK") => {
+        Some("CAPACITY_BLOCK") if launch_record::recorded(value, "disk-gib").is_none() => {
             let reason =
                 "the reservation of a Capacity Block is in the launch template: add `capacity`";
             described.leave_out("capacity", "/capacityType", reason);
@@ -55,7 +55,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     for (key, value) in text_entries(value, "/labels") {
         if !OWN_LABELS.iter().any(|prefix| key.starts_with(prefix)) {
             let at = described.at(&format!("/labels/{key}"), value);
-            Described::add_label(&mut keys, key, value, at);
+            described.add_label(&mut keys, key, value, at);
         }
     }
     for taint in items(value, "/taints") {
@@ -66,7 +66,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     }
     for (key, value) in text_entries(value, "/tags") {
         if !OWN_TAGS.iter().any(|prefix| key.starts_with(prefix)) {
-            Described::add_tag(
+            described.add_tag(
                 &mut keys,
                 key,
                 value,
@@ -95,8 +95,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         "/updateConfig/maxUnavailablePercentage",
         percentage,
     );
-    let template = "the launch template may set EFA, a placement group, a reservation, the disk and the image; gpuc does not read it";
-    described.leave_out("", "/launchTemplate", template);
+    launch_record::add(described, &mut keys);
     keys
 }
 

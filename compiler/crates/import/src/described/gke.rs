@@ -26,7 +26,11 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         upgrade: upgrade(described),
         ..Keys::default()
     };
-    let zones = texts(value, "/locations");
+    let mut zones = texts(value, "/locations");
+    // Without the key, pools have the zones of the cluster.
+    if is_same_set(&zones, &texts(described.cluster, "/locations")) {
+        zones.clear();
+    }
     let at = described.at("/locations", zones.join(", "));
     keys.zones = zones
         .iter()
@@ -47,7 +51,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     for (key, value) in text_entries(value, "/config/labels") {
         if !OWN_LABELS.iter().any(|prefix| key.starts_with(prefix)) {
             let at = described.at(&format!("/config/labels/{key}"), value);
-            Described::add_label(&mut keys, key, value, at);
+            described.add_label(&mut keys, key, value, at);
         }
     }
     for taint in items(value, "/config/taints") {
@@ -64,7 +68,7 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     }
     for (key, value) in text_entries(value, "/config/resourceLabels") {
         if !key.starts_with("goog-") {
-            Described::add_tag(
+            described.add_tag(
                 &mut keys,
                 key,
                 value,
@@ -101,6 +105,16 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
         described.leave_out("", pointer, reason);
     }
     keys
+}
+
+/// Whether two lists have the same items, in any order.
+fn is_same_set(a: &[&str], b: &[&str]) -> bool {
+    let sorted = |list: &[&str]| {
+        let mut list: Vec<String> = list.iter().map(|it| (*it).to_owned()).collect();
+        list.sort();
+        list
+    };
+    sorted(a) == sorted(b)
 }
 
 /// The number of nodes in all zones together. `minNodeCount` and `initialNodeCount` are for each zone.

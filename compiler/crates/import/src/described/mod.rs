@@ -3,6 +3,7 @@
 mod aks;
 mod eks;
 mod gke;
+pub(crate) mod launch_record;
 
 use serde_json::Value;
 
@@ -10,6 +11,7 @@ use crate::cloud_files::CloudPool;
 use crate::groups::Group;
 use crate::json::{number, source};
 use crate::report::Report;
+use crate::stack::NO_GKE_PLUGIN;
 use crate::tree::{Entries, Item};
 
 /// A pool that a cloud describes, while its keys are found.
@@ -22,6 +24,8 @@ pub(crate) struct Described<'a> {
     pub(crate) group: &'a Group<'a>,
     /// Whether an autoscaler may change the number of nodes.
     pub(crate) is_scaled: bool,
+    /// The cloud's description of the cluster; null without one.
+    pub(crate) cluster: &'a Value,
     /// The report.
     pub(crate) report: &'a mut Report,
 }
@@ -32,6 +36,7 @@ pub(crate) struct Keys {
     pub(crate) nodes: Option<Item>,
     pub(crate) zones: Vec<Item>,
     pub(crate) subnets: Vec<Item>,
+    pub(crate) hosts: Vec<Item>,
     pub(crate) capacity: Option<Item>,
     pub(crate) network: Entries,
     pub(crate) disk: Option<Item>,
@@ -92,15 +97,27 @@ impl Described<'_> {
         }
     }
 
-    fn add_label(keys: &mut Keys, key: &str, value: &str, at: String) {
-        if !key.starts_with("gpuc.dev/") {
-            keys.labels
-                .push((key.to_owned(), Item::text(value).sure(at)));
+    /// Adds a label, unless gpuc sets it by itself.
+    fn add_label(&mut self, keys: &mut Keys, key: &str, value: &str, at: String) {
+        let is_derived = key == NO_GKE_PLUGIN
+            || key == gpuc_model::MPS_CAPABLE
+            || gpuc_model::operator::is_operator_label(key);
+        if is_derived {
+            let name = format!("nodePools[{}].labels", self.name);
+            let reason = "gpuc derives this label from `stack` and `sharing`";
+            self.report.leave_out(Some(&name), at, reason);
+        } else if !key.starts_with("gpuc.dev/") {
+            let item = Item::text(value).sure(at);
+            keys.labels.push((key.to_owned(), item));
         }
     }
 
-    fn add_tag(keys: &mut Keys, key: &str, value: &str, at: String) {
-        if !key.starts_with("gpuc") {
+    /// Adds a tag, unless it is one of gpuc's own, or all pools have it because the cluster has it.
+    fn add_tag(&self, keys: &mut Keys, key: &str, value: &str, at: String) {
+        let mut of_cluster = ["tags", "resourceLabels"]
+            .iter()
+            .filter_map(|name| self.cluster.get(name)?.get(key)?.as_str());
+        if !key.starts_with("gpuc") && !of_cluster.any(|tag| tag == value) {
             keys.tags.push((key.to_owned(), Item::text(value).sure(at)));
         }
     }

@@ -9,7 +9,7 @@ use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::node_config::{NodeConfig, NodeSharing, SharePlacement};
 use serde_json::Value;
 
-use crate::claims::sharing_of_class;
+use crate::claims::{mig_of_slices, sharing_of_class};
 use crate::cloud_files::CloudPool;
 use crate::configs::{mig_layout, plugin_config};
 use crate::context::{Context, label_source};
@@ -90,6 +90,7 @@ pub(crate) fn sharing(
         sharing_of_class(cx, name)
     };
     of_mig_manager(cx, pool, report)
+        .or_else(|| mig_of_slices(cx, pool.group))
         .or_else(of_class)
         .or_else(|| of_gke_labels(pool))
         .or_else(|| of_labels(pool))

@@ -196,6 +196,7 @@ fn the_name_of_the_context_has_the_account() {
         state: &state,
         cloud: &[],
         context: Some("arn:aws:eks:eu-west-1:123456789012:cluster/ML-Prod"),
+        builder: None,
     };
     let import = import(input, &super::REGISTRY).unwrap();
     let file = read(&import);

@@ -92,7 +92,7 @@ fn node_groups_of_eks() {
     let left_out = keys(&import.report.left_out);
     assert!(
         left_out.contains(&"cloud.aws.cluster.existing.vpc")
-            && left_out.contains(&"nodePools[spot]"),
+            && left_out.contains(&"nodePools[spot].network.efa"),
         "{left_out:?}"
     );
     assert!(import.yaml.contains("--adopt"));

@@ -1,5 +1,6 @@
 //! Tests with clusters that gpuc did not build.
 
+mod built;
 mod clouds;
 mod described;
 mod hostile;
@@ -72,8 +73,53 @@ fn imported(objects: &[Value], cloud: &[Value]) -> Import {
         state: &state,
         cloud: &files,
         context: None,
+        builder: None,
     };
     import(input, &REGISTRY).unwrap()
+}
+
+/// The import of a cluster that a tree of gpuc runs in, with the objects of the tree that builds the file.
+fn imported_with_builder(objects: &[Value], cloud: &[Value]) -> Import {
+    let state = state_without(objects, &[]);
+    let files: Vec<CloudFile> = (cloud.iter())
+        .map(|value| CloudFile::parse("cloud.json", value.to_string().as_bytes()).unwrap())
+        .collect();
+    let input = Input {
+        state: &state,
+        cloud: &files,
+        context: None,
+        builder: Some(&build),
+    };
+    import(input, &REGISTRY).unwrap()
+}
+
+/// The Kubernetes objects of a file, or the errors.
+fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
+    let world = MemoryFiles::with_file("gpu-cluster.yaml", text);
+    let (mut sources, mut report) = (Sources::default(), Diagnostics::default());
+    let loaded = load::load_all(&world, &["gpu-cluster.yaml"], &mut sources, &mut report);
+    let choices = |_: &str| Choices::default();
+    let options = Options {
+        registry: &REGISTRY,
+        levels: Levels::default(),
+        today: None,
+        choices: &choices,
+    };
+    let mut objects = Vec::new();
+    let mut errors = Vec::new();
+    for one in loaded {
+        let compilation = compile(one, &options);
+        let found = compilation.report.diagnostics().iter();
+        let found = found.filter(|it| it.severity == Severity::Error);
+        errors.extend(found.map(|it| format!("{}: {}", it.code.name, it.message)));
+        let plan = compilation.plan.iter().flat_map(|plan| &plan.objects);
+        objects.extend(plan.map(|it| serde_json::to_value(&it.node).unwrap()));
+    }
+    if errors.is_empty() {
+        Ok(objects)
+    } else {
+        Err(errors)
+    }
 }
 
 /// The file as a second, independent parser reads it.

@@ -16,6 +16,7 @@ fn input(state: &gpuc_live::state::ClusterState) -> Input<'_> {
         state,
         cloud: &[],
         context: None,
+        builder: None,
     }
 }
 

@@ -83,6 +83,42 @@ pub enum Kind {
     PodMonitor,
     /// Servers of the Prometheus operator.
     Prometheus,
+    /// StatefulSets.
+    StatefulSet,
+    /// `CronJob`s.
+    CronJob,
+    /// `HorizontalPodAutoscaler`s.
+    HorizontalPodAutoscaler,
+    /// Templates of ResourceClaims.
+    ResourceClaimTemplate,
+    /// `JobSet`s.
+    JobSet,
+    /// `LeaderWorkerSet`s.
+    LeaderWorkerSet,
+    /// `TrainJob`s of Kubeflow Trainer.
+    TrainJob,
+    /// Runtimes of `TrainJob`s.
+    TrainingRuntime,
+    /// `PyTorchJob`s of Kubeflow's Training Operator.
+    PytorchJob,
+    /// The settings of Karpenter's machines on EC2.
+    Ec2NodeClass,
+    /// Rules of the Prometheus operator.
+    PrometheusRule,
+    /// `NicNodePolicy` objects of the Network Operator.
+    NicNodePolicy,
+    /// Repositories of Flux.
+    GitRepository,
+    /// Charts of Flux in OCI registries.
+    OciRepository,
+    /// Releases of Helm by Flux.
+    HelmRelease,
+    /// Admission policies.
+    ValidatingAdmissionPolicy,
+    /// Kustomizations of Flux.
+    Kustomization,
+    /// Applications of Argo CD.
+    Application,
 }
 
 /// What is known about a kind.
@@ -287,6 +323,99 @@ pub static KINDS: &[KindInfo] = &[
         "monitoring.coreos.com",
         "Prometheus",
         "prometheuses",
+    ),
+    built_in(Kind::StatefulSet, "apps", "StatefulSet", "statefulsets"),
+    built_in(Kind::CronJob, "batch", "CronJob", "cronjobs"),
+    built_in(
+        Kind::HorizontalPodAutoscaler,
+        "autoscaling",
+        "HorizontalPodAutoscaler",
+        "horizontalpodautoscalers",
+    ),
+    optional(
+        Kind::ResourceClaimTemplate,
+        "resource.k8s.io",
+        "ResourceClaimTemplate",
+        "resourceclaimtemplates",
+    ),
+    optional(Kind::JobSet, "jobset.x-k8s.io", "JobSet", "jobsets"),
+    optional(
+        Kind::LeaderWorkerSet,
+        "leaderworkerset.x-k8s.io",
+        "LeaderWorkerSet",
+        "leaderworkersets",
+    ),
+    optional(
+        Kind::TrainJob,
+        "trainer.kubeflow.org",
+        "TrainJob",
+        "trainjobs",
+    ),
+    optional(
+        Kind::TrainingRuntime,
+        "trainer.kubeflow.org",
+        "TrainingRuntime",
+        "trainingruntimes",
+    ),
+    optional(
+        Kind::PytorchJob,
+        "kubeflow.org",
+        "PyTorchJob",
+        "pytorchjobs",
+    ),
+    optional(
+        Kind::Ec2NodeClass,
+        "karpenter.k8s.aws",
+        "EC2NodeClass",
+        "ec2nodeclasses",
+    ),
+    optional(
+        Kind::PrometheusRule,
+        "monitoring.coreos.com",
+        "PrometheusRule",
+        "prometheusrules",
+    ),
+    optional(
+        Kind::NicNodePolicy,
+        "mellanox.com",
+        "NicNodePolicy",
+        "nicnodepolicies",
+    ),
+    optional(
+        Kind::GitRepository,
+        "source.toolkit.fluxcd.io",
+        "GitRepository",
+        "gitrepositories",
+    ),
+    optional(
+        Kind::OciRepository,
+        "source.toolkit.fluxcd.io",
+        "OCIRepository",
+        "ocirepositories",
+    ),
+    optional(
+        Kind::HelmRelease,
+        "helm.toolkit.fluxcd.io",
+        "HelmRelease",
+        "helmreleases",
+    ),
+    built_in(
+        Kind::ValidatingAdmissionPolicy,
+        "admissionregistration.k8s.io",
+        "ValidatingAdmissionPolicy",
+        "validatingadmissionpolicies",
+    ),
+    optional(
+        Kind::Kustomization,
+        "kustomize.toolkit.fluxcd.io",
+        "Kustomization",
+        "kustomizations",
+    ),
+    optional(
+        Kind::Application,
+        "argoproj.io",
+        "Application",
+        "applications",
     ),
 ];
 

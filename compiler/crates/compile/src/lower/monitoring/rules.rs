@@ -39,6 +39,8 @@ pub(super) fn pool_rules(cluster: &Checked<'_>, pool: &Pool) -> Option<Object> {
         pool.name.span,
         pool.nodes.expect_resolved().min_span,
         pool.driver.span,
+        // Pools have no nodes before and after their capacity block.
+        pool.settings.capacity.span,
     ]);
     inputs.extend(spans);
     let reason = "the rules of a pool follow from the exporter and the sharing mode of its GPUs";
