@@ -54,9 +54,9 @@ items:
             r#"phase: Pending
       containerStatuses:
         - {name: main, state: {waiting: {reason: ImagePullBackOff, message: "Back-off pulling image"}}}"#,
-            r#"phase: Running
+            "phase: Running
       containerStatuses:
-        - {name: main, state: {running: {}}}"#,
+        - {name: main, state: {running: {}}}",
         ),
     },
     // After all others, which explain it.

@@ -164,6 +164,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
         steps: Vec::new(),
         delivery: Delivery::Script,
         expectations: vec![Expectation {
+            fabric_nodes: None,
             pool: "train".to_owned(),
             selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),
             min_nodes: 1,
