@@ -23,7 +23,9 @@ const CLOUD_FOLDER: &str = "cloud";
 
 /// Reads the cluster, writes the file, and prints the report.
 pub(crate) fn run(cli: &Cli, args: &ImportArgs) -> Result<Exit> {
-    if let Some(path) = args.out.as_ref().filter(|_| !args.force)
+    // As for other commands, `-` is standard output.
+    let out = args.out.as_ref().filter(|path| path.as_os_str() != "-");
+    if let Some(path) = out.filter(|_| !args.force)
         && fs::symlink_metadata(path).is_ok()
     {
         let message = format!(
@@ -46,7 +48,7 @@ pub(crate) fn run(cli: &Cli, args: &ImportArgs) -> Result<Exit> {
         builder: Some(&build),
     };
     let imported = import(input, &gpuc::REGISTRY)?;
-    match &args.out {
+    match out {
         Some(path) => fs::write(path, &imported.yaml)
             .with_context(|| format!("cannot write `{}`", path.display()))?,
         None => output::print_data(&imported.yaml)?,

@@ -16,7 +16,6 @@ use gpuc_model::resolve::Choices;
 use gpuc_model::{Cluster, Pool};
 use gpuc_prove::{NotProvable, Proof, Property, render};
 use gpuc_syntax::diag::{Levels, Severity};
-use gpuc_syntax::load::STDIN;
 use gpuc_syntax::node::{Entry, Node, Origin, Value};
 use gpuc_syntax::source::Span;
 use gpuc_syntax::yaml::to_yaml;
@@ -125,7 +124,7 @@ fn usage(error: NotProvable) -> Usage {
 fn read_log(path: &Path) -> Result<String> {
     let title = path.display();
     let mut bytes = Vec::new();
-    let read = if path == Path::new(STDIN) {
+    let read = if path.as_os_str() == "-" {
         std::io::stdin()
             .lock()
             .take(MAX_LOG + 1)

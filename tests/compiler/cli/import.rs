@@ -21,6 +21,10 @@ fn the_file_is_data_and_the_report_a_message() {
     );
     assert!(result.stderr.starts_with("imported "), "{}", result.stderr);
     assert!(result.stderr.contains("pods"), "{}", result.stderr);
+    let other = place
+        .run(&["import", "--from", "case", "-o", "-"])
+        .expect_code(0);
+    assert_eq!(other.stdout, result.stdout);
     // The file is one that gpuc reads.
     place.write("gpu-cluster.yaml", &result.stdout);
     place.run(&["check"]).expect_code(0);

@@ -221,6 +221,9 @@ fn a_cuda_program_proves_mig_devices() {
     let judge = ["prove", "slices", "--gpu", "cuda", "--judge", "proof.log"];
     let result = place.run(&judge).expect_code(0);
     assert!(result.stdout.ends_with("\nproven\n"), "{}", result.stdout);
+    let mut command = place.command(&["prove", "slices", "--gpu", "cuda", "--judge", "-"]);
+    command.stdin(std::fs::File::open(place.path("proof.log")).unwrap());
+    super::CliResult::from_output(command.output().unwrap()).expect_code(0);
     let json = [&judge[..], &["--format", "json", "--nodes", "2"]].concat();
     let result = place.run(&json).expect_code(1);
     let json: Value = serde_json::from_str(&result.stdout).unwrap();

@@ -23,6 +23,7 @@ mod emit;
 mod gitops;
 mod gpus;
 mod groups;
+mod identity;
 mod json;
 mod karpenter;
 mod mirror;
@@ -59,6 +60,7 @@ use gpuc_model::Registry;
 
 pub use cloud_files::{CloudFile, CloudFileError};
 pub use differences::{Comparison, Difference, differences};
+pub use identity::Conflict;
 pub use report::{Entry, Report};
 pub use workloads::Builder;
 
@@ -95,16 +97,24 @@ pub struct Import {
 pub enum ImportError {
     /// There are no nodes, and no pools in the files of the cloud.
     NoNodes(Completeness),
+    /// The files of the cloud describe several clusters, or another one.
+    OtherCluster(Conflict),
 }
 
 impl fmt::Display for ImportError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self::NoNodes(completeness) = self;
-        write!(
-            f,
-            "the cluster has no nodes to import: the list of nodes is {completeness}\nhelp: import needs the right to \
-             list nodes, or the node pools in files of the cloud"
-        )
+        match self {
+            Self::NoNodes(completeness) => write!(
+                f,
+                "the cluster has no nodes to import: the list of nodes is {completeness}\nhelp: import needs the right \
+                 to list nodes, or the node pools in files of the cloud"
+            ),
+            Self::OtherCluster(conflict) => write!(
+                f,
+                "{} describes {}, but {} is {}\nhelp: pass the files of one cluster",
+                conflict.path, conflict.found, conflict.other, conflict.expected
+            ),
+        }
     }
 }
 
@@ -186,8 +196,9 @@ const NEVER_READ: &[(&str, &str, &str)] = &[
 ///
 /// # Errors
 ///
-/// If there are no nodes, and no pools in the files of the cloud.
+/// If there are no nodes, and no pools in the files of the cloud, or if these files describe another cluster.
 pub fn import(input: Input<'_>, registry: &'static Registry) -> Result<Import, ImportError> {
+    identity::verify(input.cloud, input.state).map_err(ImportError::OtherCluster)?;
     let files = CloudData::new(input.cloud);
     if input.state.nodes.items.is_empty() && files.pools.is_empty() {
         return Err(ImportError::NoNodes(input.state.nodes.completeness.clone()));

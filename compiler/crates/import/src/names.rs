@@ -10,6 +10,9 @@ use crate::json::{source, text};
 use crate::report::Report;
 use crate::tree::{Evidence, Item};
 
+/// The name of a cluster that no object names.
+const PLACEHOLDER: &str = "replace-me";
+
 /// The names of the cluster: in the file, and in the cloud.
 pub(crate) struct Names {
     /// The value of `metadata`.
@@ -30,7 +33,8 @@ pub(crate) fn names(cx: &Context<'_>, report: &mut Report) -> Names {
         };
     }
     let Some((name, evidence)) = remote else {
-        let item = Item::text("imported").guess("all objects", "no object names the cluster");
+        let reason = "no object names the cluster; replace it";
+        let item = Item::text(PLACEHOLDER).guess("all objects", reason);
         return Names {
             metadata: Item::single("name", item),
             remote: None,
@@ -66,7 +70,7 @@ fn valid_cluster_name(name: &str) -> String {
     let begins = dashed.trim_start_matches(|c: char| !c.is_ascii_lowercase());
     let short: String = begins.chars().take(40).collect();
     match short.trim_end_matches('-') {
-        "" => "imported".to_owned(),
+        "" => PLACEHOLDER.to_owned(),
         name => name.to_owned(),
     }
 }
@@ -91,8 +95,18 @@ fn remote_name(cx: &Context<'_>) -> Option<Fact> {
     if let Some((name, source)) = context_part(cx, Part::Name) {
         return Some((name, Evidence::sure(source)));
     }
-    let (value, at) = node_label(cx, &["alpha.eksctl.io/cluster-name"])?;
-    Some((value, Evidence::sure(at)))
+    if let Some((value, at)) = node_label(cx, &["alpha.eksctl.io/cluster-name"]) {
+        return Some((value, Evidence::sure(at)));
+    }
+    // The default name of the resource group of the nodes on AKS: MC_group_cluster_location.
+    let (group, at) = node_label(cx, &["kubernetes.azure.com/cluster"])?;
+    let parts: Vec<&str> = group.split('_').collect();
+    let [prefix, _, name, _] = parts[..] else {
+        return None;
+    };
+    let is_default = prefix.eq_ignore_ascii_case("mc") && !name.is_empty();
+    let reason = "the part of the name of the nodes' resource group";
+    is_default.then(|| (name.to_owned(), Evidence::guess(at, reason)))
 }
 
 /// The name of the tree that gpuc built: its GitOps controller and gpuc-runtime have it.
@@ -128,7 +142,7 @@ mod tests {
         for (name, valid) in [
             ("ML_Prod", "ml-prod"),
             ("9-lives", "lives"),
-            ("", "imported"),
+            ("", "replace-me"),
             ("a.b.", "a-b"),
         ] {
             assert_eq!(valid_cluster_name(name), valid);

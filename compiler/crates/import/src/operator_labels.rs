@@ -46,7 +46,7 @@ pub(crate) fn add(
                     let names = nodes.iter().take(8).map(|node| node.metadata.name.as_str());
                     let names = names.collect::<Vec<_>>().join(" ");
                     selector.notes.push(format!(
-                        "Label the nodes: kubectl label --overwrite nodes {names} {key}={value}"
+                        "After the installation, with the nodes drained: kubectl label --overwrite nodes {names} {key}={value}"
                     ));
                     Item::text(&value).guess(format!("Nodes {names}"), reason)
                 }

@@ -80,7 +80,7 @@ pub(crate) struct ImportArgs {
     /// `az aks nodepool list`. Can be repeated. Node pools with a description are written in full.
     #[arg(long, value_name = "FILE")]
     pub(crate) cloud: Vec<PathBuf>,
-    /// The file to write. It must not exist. Default: standard output.
+    /// The file to write. It must not exist. Default, and `-`: standard output.
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the file if it exists.

@@ -122,7 +122,9 @@ fn an_incomplete_list_of_nodes_makes_counts_guesses() {
 #[test]
 fn without_nodes_nothing_is_imported() {
     let error = import(input(&state_without(&[], &["nodes"])), &super::REGISTRY).unwrap_err();
-    let ImportError::NoNodes(completeness) = &error;
+    let ImportError::NoNodes(completeness) = &error else {
+        panic!("{error}")
+    };
     assert!(!completeness.is_complete());
     assert!(
         error.to_string().contains("the right to list nodes"),

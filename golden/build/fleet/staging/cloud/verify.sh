@@ -17,7 +17,7 @@ usage: ${0##*/} [--context NAME] [--image IMAGE | --no-pods] [--namespace NAME] 
   --no-pods          creates no test pods
   --namespace NAME   namespace of the test pods (default: default)
   --timeout SECONDS  how long to wait for a test pod, including the image pull (default: 300)
-  --prove FILE       also proves the network between GPUs, with gpuc and the gpu-cluster.yaml FILE; takes minutes"
+  --prove FILE       also proves the network between GPUs, with gpuc and the file of the cluster; takes minutes"
 context=
 image=
 pods=yes
@@ -51,7 +51,7 @@ case $timeout in
 esac
 
 if [ -n "$prove" ]; then
-  [ -f "$prove" ] || die "--prove needs the cluster's gpu-cluster.yaml: $prove is not a file"
+  [ -f "$prove" ] || die "--prove needs the file of the cluster: $prove is not a file"
   tools gpuc
 fi
 

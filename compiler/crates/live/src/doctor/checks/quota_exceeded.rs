@@ -1,15 +1,18 @@
 //! A ResourceQuota refuses pods.
 
+use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
+use serde::Deserialize;
 
 use super::refusals::{Answer, refusals};
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
+use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Evidence, Finding, Layer};
-use crate::objects::Quantity;
+use crate::objects::{Object, ObjectRef, PodSpec, Quantity};
 use crate::state::Kind;
 
 pub(super) static CHECK: Check = Check {
@@ -18,7 +21,8 @@ pub(super) static CHECK: Check = Check {
         name: "quota-exceeded",
         severity: Severity::Error,
         summary: "a ResourceQuota refuses pods",
-        checks: "Whether a ResourceQuota refused to create a pod in the last hour, and still has no room for it.",
+        checks: "Whether a ResourceQuota refused to create a pod in the last hour, and still has no room for it. A \
+Job without pods is found without an event, by a quota that is full.",
         reason: "The pods do not exist, so that `kubectl get pods` shows nothing: only an event of the Job, the \
 ReplicaSet or another owner names the quota. The controller tries again with increasing delay.",
         remedy: "End pods of the namespace, raise the quota, or request less. If the quota counts CPU or memory, \
@@ -61,7 +65,7 @@ items:
     },
     layer: Layer::Quota,
     is_symptom: false,
-    needs: &[Kind::Event, Kind::ResourceQuota, Kind::Pod],
+    needs: &[Kind::Event, Kind::ResourceQuota, Kind::Pod, Kind::Job],
     needs_logs: Logs::None,
     run,
 };
@@ -94,6 +98,65 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 )),
         );
     }
+    let refused: BTreeSet<ObjectRef> = (findings.iter())
+        .filter(|it| it.code.id == CHECK.code.id)
+        .flat_map(|it| it.subjects.iter().cloned())
+        .collect();
+    let jobs = ctx.state.objects(Kind::Job).iter();
+    let jobs = jobs.filter(|job| !refused.contains(&ObjectRef::of_kind("Job", &job.metadata)));
+    findings.extend(jobs.filter_map(|job| job_without_pods(ctx, job)));
+}
+
+/// The seconds in which the pods of a Job are created.
+const CREATION_SECONDS: u64 = 600;
+
+/// A Job whose pods a full quota refuses. The event expires after an hour.
+fn job_without_pods(ctx: &Context<'_>, job: &Object) -> Option<Finding> {
+    let is_true = |kind| job.condition(kind).is_some_and(|it| it.is_true());
+    let has_ended = is_true("Complete") || is_true("Failed") || is_true("SuccessCriteriaMet");
+    let is_suspended = job.get("/spec/suspend") == true;
+    let active = job.get("/status/active").as_u64().unwrap_or_default();
+    let age = ctx.age(job.metadata.creation_timestamp);
+    let is_new = age.is_some_and(|seconds| seconds < CREATION_SECONDS);
+    let is_deleted = job.metadata.deletion_timestamp.is_some();
+    if has_ended || is_suspended || active > 0 || is_new || is_deleted {
+        return None;
+    }
+    let spec = PodSpec::deserialize(job.get("/spec/template/spec")).ok()?;
+    let demand = PodDemand::from_spec(&spec);
+    let namespace = &job.metadata.namespace;
+    let quotas = ctx.state.objects(Kind::ResourceQuota).iter();
+    // A quota with scopes may not be about these pods.
+    let mut quotas = quotas.filter(|quota| {
+        quota.metadata.namespace == *namespace
+            && quota.get("/spec/scopes").is_null()
+            && quota.get("/spec/scopeSelector").is_null()
+    });
+    quotas.find_map(|quota| {
+        let name = &quota.metadata.name;
+        let mut gpus = demand.gpus();
+        let (resource, wanted) = gpus.find(|(resource, wanted)| {
+            let requested = [(format!("requests.{resource}"), wanted.to_string())];
+            let is_limited = !quota.get("/status/hard")[&requested[0].0].is_null();
+            is_limited && !has_room(ctx, namespace, name, &requested)
+        })?;
+        let key = format!("requests.{resource}");
+        let value = |list: &str| quota.get(list)[&key].as_str().unwrap_or_default().to_owned();
+        let (in_use, limit) = (value("/status/used"), value("/status/hard"));
+        let message = format!(
+            "the ResourceQuota `{name}` has no room for the pods: {in_use} of {limit} `{key}` are in use, and a pod \
+             requests {wanted}"
+        );
+        let object = ObjectRef::of_kind("ResourceQuota", &quota.metadata);
+        Some(
+            Finding::new(&CHECK.code, ObjectRef::of_kind("Job", &job.metadata), message)
+                .field(object, &format!("status.used[\"{key}\"]"), in_use)
+                .help(format!(
+                    "end pods of the namespace `{namespace}`, or raise the ResourceQuota `{name}`"
+                ))
+                .command(format!("kubectl describe resourcequotas --namespace {namespace}")),
+        )
+    })
 }
 
 /// The problem and what to do; `None` if the quota has room now.
@@ -215,6 +278,35 @@ mod tests {
             assert_eq!(found, ["GPUC7601"], "{text}");
             assert!(text.contains(expected), "{text}");
         }
+    }
+
+    /// A Job without an event, and a quota of which this much is used.
+    fn job(fields: &str, used: &str) -> (Vec<&'static str>, String) {
+        let job = format!(
+            r#"{{"kind": "Job", "apiVersion": "batch/v1",
+              "metadata": {{"name": "train", "namespace": "ml", "creationTimestamp": "2026-11-28T11:00:00Z"}},
+              "spec": {{{fields} "template": {{"spec": {{"containers": [
+                {{"name": "main", "resources": {{"limits": {{"nvidia.com/gpu": "4"}}}}}}]}}}}}}, "status": {{}}}}"#
+        );
+        let quota = format!(
+            r#"{{"kind": "ResourceQuota", "apiVersion": "v1", "metadata": {{"name": "q", "namespace": "ml"}},
+              "status": {{"hard": {{"requests.nvidia.com/gpu": "8"}}, "used": {{"requests.nvidia.com/gpu": "{used}"}}}}}}"#
+        );
+        codes(&list_objects(&[HEALTHY_NODE, &job, &quota]))
+    }
+
+    #[test]
+    fn a_job_without_pods_and_without_an_event_is_explained_by_a_full_quota() {
+        let (found, text) = job("", "8");
+        assert_eq!(found, ["GPUC7601"], "{text}");
+        assert!(
+            text.contains("8 of 8 `requests.nvidia.com/gpu` are in use, and a pod requests 4"),
+            "{text}"
+        );
+        assert!(text.contains("Job ml/train"), "{text}");
+        assert_eq!(job("", "5").0, ["GPUC7601"]);
+        assert_eq!(job("", "4").0, [] as [&str; 0]);
+        assert_eq!(job(r#""suspend": true,"#, "8").0, [] as [&str; 0]);
     }
 
     #[test]
