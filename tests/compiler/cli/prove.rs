@@ -1,5 +1,8 @@
 //! `gpuc prove` as users run it.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -222,8 +225,18 @@ fn a_cuda_program_proves_mig_devices() {
     let result = place.run(&judge).expect_code(0);
     assert!(result.stdout.ends_with("\nproven\n"), "{}", result.stdout);
     let mut command = place.command(&["prove", "slices", "--gpu", "cuda", "--judge", "-"]);
-    command.stdin(std::fs::File::open(place.path("proof.log")).unwrap());
-    super::CliResult::from_output(command.output().unwrap()).expect_code(0);
+    let pipes = command
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = pipes.spawn().unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(log.as_bytes())
+        .unwrap();
+    super::CliResult::from_output(child.wait_with_output().unwrap()).expect_code(0);
     let json = [&judge[..], &["--format", "json", "--nodes", "2"]].concat();
     let result = place.run(&json).expect_code(1);
     let json: Value = serde_json::from_str(&result.stdout).unwrap();
