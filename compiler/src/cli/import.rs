@@ -8,6 +8,7 @@ use gpuc_compile::compile::{Options, compile};
 use gpuc_import::{CloudFile, Comparison, Import, Input, differences, import};
 use gpuc_live::state::ClusterState;
 use gpuc_model::resolve::Choices;
+use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Levels, Report, Severity};
 use gpuc_syntax::load::{self, MemoryFiles};
 use gpuc_syntax::source::Sources;
@@ -100,8 +101,8 @@ fn read_folder(folder: &Path) -> Result<ClusterState> {
 
 /// Builds the file, and compares the objects of the tree with those of the cluster.
 fn check(imported: &Import, state: &ClusterState) -> Result<Exit> {
-    let objects = match build(&imported.yaml) {
-        Ok(objects) => objects,
+    let Built { objects, releases } = match build_tree(&imported.yaml) {
+        Ok(built) => built,
         Err(errors) => {
             output::print_message("the file does not build:");
             for error in errors {
@@ -114,7 +115,7 @@ fn check(imported: &Import, state: &ClusterState) -> Result<Exit> {
         bail!("the file builds no Kubernetes objects to compare");
     }
     let comparison = differences(state, &objects);
-    print(&comparison);
+    print(&comparison, &releases);
     if comparison.differences.is_empty() {
         Ok(Exit::Success)
     } else {
@@ -122,22 +123,41 @@ fn check(imported: &Import, state: &ClusterState) -> Result<Exit> {
     }
 }
 
-fn print(comparison: &Comparison) {
+fn print(comparison: &Comparison, releases: &[String]) {
     for difference in &comparison.differences {
         output::print_message(&format!("  {difference}"));
     }
     for kind in &comparison.not_compared {
         output::print_message(&format!("  not compared: {kind}"));
     }
-    let count = comparison.differences.len();
+    if !releases.is_empty() {
+        output::print_message(&format!(
+            "  not compared: the objects of Helm releases: {}",
+            releases.join(", ")
+        ));
+    }
     output::print_message(&format!(
-        "{} objects compared: {count} differences",
-        comparison.compared
+        "{} compared: {}",
+        pluralize(comparison.compared, "object"),
+        pluralize(comparison.differences.len(), "difference")
     ));
+}
+
+/// What a file builds.
+struct Built {
+    /// The Kubernetes objects of the tree.
+    objects: Vec<Value>,
+    /// The names of the Helm releases.
+    releases: Vec<String>,
 }
 
 /// The Kubernetes objects of the tree, or the errors of the build.
 fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
+    build_tree(text).map(|built| built.objects)
+}
+
+/// Builds a file in memory. Errors are those of the build.
+fn build_tree(text: &str) -> Result<Built, Vec<String>> {
     let world = MemoryFiles::with_file(CLUSTER_FILE, text);
     let (mut sources, mut report) = (Sources::default(), Report::default());
     let loaded = load::load_all(&world, &[CLUSTER_FILE], &mut sources, &mut report);
@@ -148,7 +168,7 @@ fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
         today: None,
         choices: &choices,
     };
-    let mut objects = Vec::new();
+    let (mut objects, mut releases) = (Vec::new(), Vec::new());
     for one in loaded {
         let compilation = compile(one, &options);
         if let Some((tree, _)) = &compilation.output {
@@ -159,6 +179,8 @@ fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
             let manifests = tree.files().filter(|(path, _)| is_manifest(path));
             objects.extend(manifests.flat_map(|(_, file)| documents(&file.contents)));
         }
+        let own = compilation.plan.iter().flat_map(|plan| &plan.releases);
+        releases.extend(own.map(|release| release.name.clone()));
         report.append(compilation.report);
     }
     let errors = report
@@ -169,7 +191,7 @@ fn build(text: &str) -> Result<Vec<Value>, Vec<String>> {
         .map(|it| format!("{} {}: {}", it.code.id, it.code.name, it.message))
         .collect();
     if errors.is_empty() {
-        Ok(objects)
+        Ok(Built { objects, releases })
     } else {
         Err(errors)
     }

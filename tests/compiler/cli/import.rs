@@ -70,6 +70,18 @@ fn a_check_names_what_the_cluster_lacks() {
         "{}",
         result.stderr
     );
+    let other = r#"{"nodegroup": {"nodegroupName": "gpu", "instanceTypes": ["g6.xlarge"],
+        "nodegroupArn": "arn:aws:eks:eu-west-1:123456789012:nodegroup/other/gpu/x"}}"#;
+    place.write("other.json", other);
+    let arguments = ["import", "--from", "case", "--cloud", "other.json"];
+    let result = place.run(&arguments).expect_code(3);
+    assert!(
+        result
+            .stderr
+            .contains("but Node a is in us-east-1\nhelp: pass the files of one cluster"),
+        "{}",
+        result.stderr
+    );
 }
 
 #[test]

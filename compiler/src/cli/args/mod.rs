@@ -17,9 +17,11 @@ const EXIT_CODES: &str = "\
 Exit codes:
   0   Success
   1   The committed tree is out of date or contains files that gpuc does not overwrite, or
-      the change has the impact of `diff --fail-on`; `doctor` found faults
+      the change has the impact of `diff --fail-on`; `doctor` found faults, `prove` has no
+      proof, or `import --check` found differences
   2   The input, a manifest or the command line has errors
-  3   An operation failed: a file cannot be read or written
+  3   An operation failed: a file cannot be read or written, or a cluster does not respond;
+      `doctor` could check nothing, or lacked data with `--strict`
   70  A bug in gpuc";
 
 /// Compiles gpu-cluster.yaml into cloud scripts, Helm values and Kubernetes manifests.

@@ -6,7 +6,7 @@ use super::stack::{describe_command, failure_command, failure_of, pod_ref};
 use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
-use crate::doctor::finding::{Finding, Layer};
+use crate::doctor::finding::{Evidence, Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
 use crate::state::Kind;
 
@@ -103,14 +103,7 @@ fn check_pod(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Option<Fin
         let is_old = ctx
             .age(pod.metadata.creation_timestamp)
             .is_some_and(|seconds| seconds > limit);
-        return is_old.then(|| {
-            let message = format!("the pod of {} is not ready", advertiser.as_str());
-            Finding::new(&CHECK.code, object.clone(), message)
-                .depends_on(causes)
-                .field(object, "status.phase", &pod.status.phase)
-                .help("read the conditions and the log of the pod")
-                .command(describe_command(pod))
-        });
+        return is_old.then(|| not_ready(ctx, pod, advertiser).depends_on(causes));
     };
     let reason = failure.reason.as_str();
     let help = match reason {
@@ -133,4 +126,101 @@ fn check_pod(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Option<Fin
         .help(help)
         .command(failure_command(pod, &failure));
     Some(finding.field(object, &failure.field, failure.value))
+}
+
+/// The folder of the driver on nodes of GKE.
+///
+/// Source: GoogleCloudPlatform/container-engine-accelerators `nvidia-driver-installer/cos/daemonset-preloaded.yaml`,
+/// 2026-11-28 (from memory).
+const GKE_DRIVER: &str = "/home/kubernetes/bin/nvidia";
+
+/// A pod that has not started for a long time, although none of its containers fails.
+fn not_ready(ctx: &Context<'_>, pod: &Pod, advertiser: Advertiser) -> Finding {
+    let object = pod_ref(pod);
+    let title = advertiser.as_str();
+    let finding = |message: String| Finding::new(&CHECK.code, object.clone(), message);
+    if let Some(event) = ctx.recent_event(&object, "FailedMount") {
+        let help = if event.message.contains(GKE_DRIVER) {
+            "install the driver on the node: set the driver version of the node pool, or run Google's driver installer"
+        } else {
+            "create what the message names"
+        };
+        return finding(format!(
+            "the pod of {title} does not start: a volume cannot be mounted"
+        ))
+        .evidence(Evidence::event(event))
+        .help(help)
+        .command(describe_command(pod));
+    }
+    let mut initial = pod.status.init_container_statuses.iter();
+    let running = initial.find(|it| !it.ready && it.state.terminated.is_none());
+    if let Some(status) = running.filter(|it| it.state.waiting.is_none()) {
+        let name = &status.name;
+        let (namespace, own) = (&pod.metadata.namespace, &pod.metadata.name);
+        return finding(format!(
+            "the pod of {title} does not start: its init container `{name}` has not ended"
+        ))
+        .field(
+            object.clone(),
+            &format!("status.initContainerStatuses[{name}].ready"),
+            "false",
+        )
+        .help("read its log: it installs the driver, or waits for it")
+        .command(format!(
+            "kubectl logs --namespace {namespace} {own} --container {name}"
+        ));
+    }
+    finding(format!("the pod of {title} is not ready"))
+        .field(object.clone(), "status.phase", &pod.status.phase)
+        .help("read the conditions and the log of the pod")
+        .command(describe_command(pod))
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::doctor::testing::{codes, event, list_objects};
+
+    const NODE: &str = r#"{"kind": "Node", "apiVersion": "v1",
+      "metadata": {"name": "gpu-1", "labels": {"cloud.google.com/gke-accelerator": "nvidia-l4"}},
+      "status": {"conditions": [{"type": "Ready", "status": "True", "lastHeartbeatTime": "2026-11-28T12:00:00Z"}]}}"#;
+
+    fn plugin(status: &str) -> String {
+        format!(
+            r#"{{"kind": "Pod", "apiVersion": "v1",
+              "metadata": {{"name": "plugin", "namespace": "kube-system", "creationTimestamp": "2026-11-28T11:00:00Z"}},
+              "spec": {{"nodeName": "gpu-1", "containers": [
+                {{"name": "plugin", "image": "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"}}]}},
+              "status": {{"phase": "Pending"{status}}}}}"#
+        )
+    }
+
+    #[test]
+    fn what_a_pod_waits_for_is_named() {
+        let waiting = r#", "initContainerStatuses": [{"name": "driver-installer", "ready": false,
+          "state": {"running": {}}}]"#;
+        let mount = |message: &str| {
+            let text = event("Pod", "plugin", "FailedMount", message, "11:50:00");
+            text.replace("\"namespace\": \"ml\"", "\"namespace\": \"kube-system\"")
+        };
+        let driver = mount(
+            "MountVolume.SetUp failed: hostPath type check failed: /home/kubernetes/bin/nvidia is not a directory",
+        );
+        for (objects, expected) in [
+            (
+                vec![plugin(waiting)],
+                "init container `driver-installer` has not ended",
+            ),
+            (vec![plugin(""), driver], "install the driver on the node"),
+            (
+                vec![plugin(""), mount("secret x not found")],
+                "create what the message names",
+            ),
+            (vec![plugin("")], "is not ready\n"),
+        ] {
+            let objects = [vec![NODE.to_owned()], objects].concat();
+            let (found, text) = codes(&list_objects(&objects));
+            assert_eq!(found, ["GPUC7303"], "{text}");
+            assert!(text.contains(expected), "{text}");
+        }
+    }
 }
