@@ -1,5 +1,6 @@
 //! What was imported, what is a guess, and what is not in the file.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
@@ -65,12 +66,14 @@ impl Report {
                 continue;
             }
             let _ = writeln!(text, "\n{title}");
-            for entry in entries {
+            for same in same_reasons(entries) {
+                let entry = same[0];
                 let key = entry.key.as_ref().map(|key| format!("{key}: "));
                 let key = key.unwrap_or_default();
                 let reason = one_line(&entry.reason);
                 let _ = writeln!(text, "  {}{reason}", one_line(&key));
-                let _ = writeln!(text, "    {}", one_line(&entry.source));
+                let sources: Vec<String> = same.iter().map(|it| one_line(&it.source)).collect();
+                let _ = writeln!(text, "    {}", sources.join(", "));
             }
         }
         text
@@ -136,6 +139,22 @@ impl Report {
     }
 }
 
+/// The entries with the same key and reason together, in the order of the first of them.
+fn same_reasons(entries: &[Entry]) -> Vec<Vec<&Entry>> {
+    let mut groups: Vec<Vec<&Entry>> = Vec::new();
+    let mut known: BTreeMap<(&Option<String>, &str), usize> = BTreeMap::new();
+    for entry in entries {
+        let index = *known
+            .entry((&entry.key, entry.reason.as_str()))
+            .or_insert(groups.len());
+        match groups.get_mut(index) {
+            Some(group) => group.push(entry),
+            None => groups.push(vec![entry]),
+        }
+    }
+    groups
+}
+
 /// The value of the key that names an item of a list.
 fn name(item: &Item) -> Option<String> {
     let Value::Map(entries) = &item.value else {
@@ -161,6 +180,19 @@ fn one_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn entries_with_one_reason_are_shown_together() {
+        let mut report = Report::default();
+        for (source, reason) in [("a", "one"), ("b", "two"), ("c", "one")] {
+            report.leave_out(None, source, reason);
+        }
+        let text = report.text();
+        assert!(
+            text.ends_with("\n  one\n    a, c\n  two\n    b\n"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn values_are_grouped_by_their_evidence() {
