@@ -1,7 +1,7 @@
 //! `gpuc prove`: proves that the GPUs of a pool, or the network between them, work.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{ErrorKind, Read, Write};
 use std::path::Path;
 use std::time::Duration;
 
@@ -54,13 +54,6 @@ pub(crate) fn run(cli: &Cli, args: &ProveArgs) -> Result<Exit> {
     if let Some(path) = &args.judge {
         return judge(args, &proof, &read_log(path)?);
     }
-    if let Some(path) = args.log.as_ref().filter(|it| it.exists()) {
-        let message = format!(
-            "`{}` exists already\nhelp: name another file",
-            path.display()
-        );
-        return Err(Usage(message).into());
-    }
     let (plan, objects) = proof_objects(args, compilation, &proof)?;
     if !args.apply {
         output::print_data(&manifest(args, &proof, &objects))?;
@@ -71,22 +64,52 @@ pub(crate) fn run(cli: &Cli, args: &ProveArgs) -> Result<Exit> {
         Credentials::Fetch(_) => None,
     };
     let context = args.context.as_deref().or(own_context);
-    let run = run_in_cluster(&proof, objects, context, args.keep)?;
+    // Before the run: hours of results must not depend on a path.
+    let log_file = args.log.as_deref().map(create_log).transpose()?;
+    output::print_message(&format!(
+        "running the Job in {}, in the namespace `{}`",
+        live::title(context),
+        proof.namespace()
+    ));
+    let run = run_in_cluster(&proof, objects, context, args.keep);
+    let has_log = run.as_ref().is_ok_and(|it| it.end != JobEnd::Interrupted);
+    if let Some(path) = args.log.as_ref().filter(|_| !has_log) {
+        // It is empty, and the next run may use its name.
+        let _ = fs::remove_file(path);
+    }
+    let run = run?;
     for warning in &run.warnings {
         output::print_message(&format!("warning: {warning}"));
     }
-    if let Some(path) = &args.log {
-        fs::write(path, &run.log).with_context(|| format!("cannot write `{}`", path.display()))?;
-    }
+    let written = log_file.map_or(Ok(()), |mut file| file.write_all(run.log.as_bytes()));
     match &run.end {
         JobEnd::Complete => {}
         JobEnd::Failed(reason) => output::print_message(&format!("the Job failed: {reason}")),
         JobEnd::TimedOut(state) => {
             output::print_message(&format!("the Job has not ended in time: {state}"));
         }
+        JobEnd::Interrupted if args.keep => bail!(
+            "interrupted; the Job may still run in the namespace `{0}`\nhelp: delete it with `kubectl delete namespace {0}`",
+            proof.namespace()
+        ),
         JobEnd::Interrupted => bail!("interrupted"),
     }
-    judge(args, &proof, &run.log)
+    let exit = judge(args, &proof, &run.log)?;
+    written.context("cannot write the log")?;
+    Ok(exit)
+}
+
+/// Creates the file for the logs.
+fn create_log(path: &Path) -> Result<File> {
+    let title = path.display();
+    match File::create_new(path) {
+        Ok(file) => Ok(file),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let message = format!("`{title}` exists already\nhelp: name another file");
+            Err(Usage(message).into())
+        }
+        Err(error) => Err(error).with_context(|| format!("cannot write `{title}`")),
+    }
 }
 
 /// The pool with a name.

@@ -62,8 +62,8 @@ const MAX_LOG: u32 = 64 << 20;
 
 /// Runs a Job. `progress` is called with the state of its pods when it changes.
 ///
-/// Whatever happens after the namespace is created, the namespace is deleted: after an error, after the timeout, and if
-/// the user presses Ctrl-C.
+/// Whatever happens after the namespace is created, the namespace is deleted: after an error, after the timeout, if the
+/// user presses Ctrl-C, and if the process is terminated.
 ///
 /// # Errors
 ///
@@ -99,7 +99,7 @@ pub async fn run_job(
     }
     let result = tokio::select! {
         result = session.run(progress) => result,
-        _ = tokio::signal::ctrl_c() => Ok(JobRun {
+        () = interrupted() => Ok(JobRun {
             end: JobEnd::Interrupted,
             log: String::new(),
             warnings: Vec::new(),
@@ -123,6 +123,33 @@ pub async fn run_job(
         (Err(error), Some(warning)) => Err(format!("{error}\n{warning}")),
         (Err(error), None) => Err(error),
     }
+}
+
+/// Waits until the user presses Ctrl-C, or until the process receives SIGTERM or SIGHUP: pipelines and closed sessions
+/// send these.
+#[cfg(unix)]
+async fn interrupted() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let (terminated, closed) = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::hangup()),
+    );
+    let (Ok(mut terminated), Ok(mut closed)) = (terminated, closed) else {
+        let _ = tokio::signal::ctrl_c().await;
+        return;
+    };
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        _ = terminated.recv() => {}
+        _ = closed.recv() => {}
+    }
+}
+
+/// Waits until the user presses Ctrl-C.
+#[cfg(not(unix))]
+async fn interrupted() {
+    let _ = tokio::signal::ctrl_c().await;
 }
 
 /// The connection, and what runs.
@@ -231,7 +258,25 @@ impl Session<'_> {
                 _ => {}
             }
         }
-        Ok(Observed::Running(describe(&self.pods().await?)))
+        let pods = self.pods().await?;
+        if pods.is_empty()
+            && let Some(message) = self.refusal().await
+        {
+            return Ok(Observed::Running(format!("no pods yet ({message})")));
+        }
+        Ok(Observed::Running(describe(&pods)))
+    }
+
+    /// The message of the latest event in which the pods of the Job are refused.
+    async fn refusal(self) -> Option<String> {
+        let namespace = escape(&self.request.namespace);
+        let path =
+            format!("/api/v1/namespaces/{namespace}/events?fieldSelector=reason%3DFailedCreate");
+        let list = self.read(&path).await.ok()?;
+        let events = list["items"].as_array()?;
+        let refused = events.iter().filter(|it| it["reason"] == "FailedCreate");
+        let last = refused.max_by_key(|it| text(it, "lastTimestamp").to_owned())?;
+        Some(text(last, "message").to_owned())
     }
 
     /// The pods of the namespace by name.

@@ -17,6 +17,8 @@ const NAMESPACE: &str = "/api/v1/namespaces/prove-gpu";
 const JOB: &str = "/apis/batch/v1/namespaces/prove-gpu/jobs/prove";
 const PODS: &str = "/api/v1/namespaces/prove-gpu/pods";
 
+const EVENTS: &str = "/api/v1/namespaces/prove-gpu/events";
+
 /// What the server does with a request; the first matching entry counts.
 #[derive(Clone, Debug)]
 enum Fault {
@@ -30,6 +32,7 @@ struct Server {
     /// The status of the Job by the number of requests for it.
     states: Vec<Value>,
     pods: Vec<Value>,
+    events: Vec<Value>,
     log: &'static str,
     faults: Vec<(Method, &'static str, Fault)>,
     exists: bool,
@@ -58,6 +61,7 @@ impl Server {
         Self {
             states,
             pods: vec![pod("b", "Succeeded"), pod("a", "Succeeded")],
+            events: Vec::new(),
             log: "one\ntwo\n",
             faults: Vec::new(),
             exists: false,
@@ -110,6 +114,7 @@ impl Server {
                 (200, json!({"status": state}).to_string())
             }
             (&Method::GET, PODS) => (200, json!({"items": self.pods}).to_string()),
+            (&Method::GET, EVENTS) => (200, json!({"items": self.events}).to_string()),
             (&Method::GET, path) if path.ends_with("/log") => (200, self.log.to_owned()),
             (&Method::PATCH, _) => {
                 self.created.push(serde_json::from_slice(body).unwrap());
@@ -180,6 +185,21 @@ fn is_deleted(server: &Server) -> bool {
     server
         .requests
         .contains(&(Method::DELETE, NAMESPACE.to_owned()))
+}
+
+#[tokio::test(start_paused = true)]
+async fn refused_pods_are_explained() {
+    let mut server = Server::new(vec![json!({})]);
+    server.pods.clear();
+    server.events = vec![
+        json!({"reason": "FailedCreate", "message": "webhook denied", "lastTimestamp": "2026-11-28T12:00:00Z"}),
+        json!({"reason": "FailedCreate", "message": "exceeded quota", "lastTimestamp": "2026-11-28T11:00:00Z"}),
+        json!({"reason": "Other", "message": "x", "lastTimestamp": "2026-11-28T13:00:00Z"}),
+    ];
+    let (result, states, _) = run(server, false).await;
+    let expected = "no pods yet (webhook denied)";
+    assert_eq!(states, [expected]);
+    assert_eq!(result.unwrap().end, JobEnd::TimedOut(expected.to_owned()));
 }
 
 const LOG: &str = "[pod/a/main] one\n[pod/a/main] two\n[pod/b/main] one\n[pod/b/main] two\n";

@@ -111,6 +111,24 @@ libfabric for EFA",
     },
     // From memory.
     Cause {
+        id: "rendezvous-failed",
+        patterns: &[
+            "client socket has timed out",
+            "(?i)temporary failure in name resolution",
+            "RendezvousTimeoutError",
+        ],
+        text: "the pods do not reach each other to start",
+        help: "check that all pods run, that the cluster's DNS works, and that network policies permit all ports between them",
+    },
+    // From memory.
+    Cause {
+        id: "driver-missing",
+        patterns: &["Found no NVIDIA driver", "no NVIDIA GPU device is present"],
+        text: "the container has no GPU or no driver",
+        help: "run `gpuc doctor` for the cluster",
+    },
+    // From memory.
+    Cause {
         id: "driver-too-old",
         patterns: &[
             "CUDA driver version is insufficient",

@@ -62,6 +62,11 @@ pub fn judge(pods: u32, log: &str) -> Judgement {
         let help = "the line is `Test PASSED`; pass the complete logs of all pods";
         reasons.push(Reason::new("pods-missing", text).help(help));
     }
+    if pods > 1 && anonymous > 0 {
+        let text = "the log does not show which pod wrote which line";
+        let help = "pass the logs of all pods of one run: `kubectl logs --selector job-name --prefix --tail=-1`";
+        reasons.push(Reason::new("pods-not-distinct", text).help(help));
+    }
     let subject = format!("a CUDA sample in {}", pluralize(pods, "pod"));
     let mut judgement = Judgement::new(subject, reasons);
     if !judgement.is_proven() {
@@ -95,7 +100,7 @@ mod tests {
         assert_eq!(ids(2, &log.repeat(2)), ["pods-missing"]);
         assert_eq!(
             ids(2, "Test PASSED\nDone\nTest PASSED\nDone\n"),
-            [] as [&str; 0]
+            ["pods-not-distinct"]
         );
     }
 

@@ -3,6 +3,7 @@
 //! A proof is a workload of the cluster's file, so that its pods get the tolerations, the runtime class, the networks
 //! and the mirrored images of any other workload. It runs in a namespace of its own.
 
+use gpuc_model::cloud::Injection;
 use gpuc_model::fabric::{self, NoFabric};
 use gpuc_model::{Cluster, Pool, PoolGpus, Sharing};
 use gpuc_syntax::diag::phrases::pluralize;
@@ -76,10 +77,10 @@ impl<'c> Proof<'c> {
                 help: "name a pool with GPUs".to_owned(),
             });
         };
-        if matches!(property, Property::Fabric { .. }) {
+        let is_exclusive = matches!(pool.sharing.get(), Some(Sharing::Exclusive));
+        if is_exclusive && matches!(property, Property::Fabric { .. }) {
             fabric::pool_fabric(cluster, pool, nodes)?;
         }
-        let is_exclusive = matches!(pool.sharing.get(), Some(Sharing::Exclusive));
         if property != Property::Cuda && !is_exclusive {
             return Err(NotProvable {
                 reason: format!(
@@ -149,8 +150,10 @@ impl<'c> Proof<'c> {
             match object["kind"].as_str() {
                 Some("Job") => self.complete_job(object),
                 Some("Namespace") if is_privileged => {
-                    object["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] =
-                        json!("privileged");
+                    for mode in ["audit", "enforce", "warn"] {
+                        let label = format!("pod-security.kubernetes.io/{mode}");
+                        object["metadata"]["labels"][label] = json!("privileged");
+                    }
                 }
                 _ => {}
             }
@@ -187,6 +190,15 @@ impl<'c> Proof<'c> {
         container["command"] = json!(["/bin/sh", "-c", command]);
         container["securityContext"] =
             json!({"runAsUser": 0, "capabilities": {"add": ["SYS_ADMIN"]}});
+        // Without NVIDIA's container runtime, the dynamic linker does not find the driver's libraries by itself.
+        let access = self.cluster.driver_access(self.pool);
+        if let Some(Injection::DeviceNodes {
+            container: root, ..
+        }) = access.map(|it| it.injection)
+        {
+            let path = format!("{root}/lib64");
+            container["env"] = json!([{"name": "LD_LIBRARY_PATH", "value": path}]);
+        }
     }
 
     /// The time limit of the Job, with half an hour in which nodes can be created. The times of the diagnostics are

@@ -105,8 +105,8 @@ pub(crate) struct ProveArgs {
     /// The cluster's file, or a folder to search for it. Default: ./gpu-cluster.yaml.
     #[arg(value_name = "PATH")]
     pub(crate) path: Option<PathBuf>,
-    /// Prove the network between GPUs: an all-reduce uses the pool's network, its sums are right, and its bandwidth is
-    /// that of the machine type.
+    /// Prove the network between GPUs: an all-reduce uses the pool's network, its sums are right, and its bandwidth
+    /// reaches the floor for the machine type.
     #[arg(long)]
     pub(crate) fabric: bool,
     /// Prove the GPUs: that a CUDA program runs, or that the diagnostics of DCGM of a level succeed.

@@ -122,7 +122,7 @@ fn scheduled(ctx: &Context<'_>, pod: &Pod) -> Check {
         for (misfit, count) in pending.obstacles.histogram().into_iter().take(4) {
             let text = super::checks::misfit_text(misfit);
             parts.push(format!(
-                "on {count} of {nodes} nodes with GPUs, such pods {text}"
+                "on {count} of {nodes} nodes with GPUs, pods like it {text}"
             ));
         }
     }
@@ -256,7 +256,7 @@ mod tests {
             (
                 format!(r#""spec": {{{GPU}}}"#),
                 "done done stopped later later later",
-                "scheduled: on 1 of 1 nodes with GPUs, such pods do not tolerate the taint `team=x:NoSchedule`",
+                "scheduled: on 1 of 1 nodes with GPUs, pods like it do not tolerate the taint `team=x:NoSchedule`",
             ),
             (
                 format!(

@@ -262,7 +262,7 @@ fn missing_gpus_and_nodes_are_not_proven() {
             ..expected(2)
         };
         assert_eq!(ids(&judge(&more, log)), ["nodes-missing"]);
-        assert_eq!(ids(&judge(&more, &log.repeat(2))), NONE);
+        assert_eq!(ids(&judge(&more, &log.repeat(2))), ["pods-not-distinct"]);
     }
 }
 
@@ -322,5 +322,38 @@ proptest! {
     #[test]
     fn any_text_is_judged(text in "(?s)[\\{\\}\\[\\]\":|+\\- a-zA-Z0-9\n]{0,300}") {
         prop_assert!(!judge(&expected(1), &text).is_proven());
+    }
+}
+
+#[test]
+fn results_of_one_pod_do_not_prove_several_nodes() {
+    let result = document(["Pass"; 2], ["Pass"; 2]);
+    let prefixed = |pod: &str| -> String {
+        let lines = result.lines();
+        lines
+            .map(|line| format!("[pod/{pod}/main] {line}\n"))
+            .collect()
+    };
+    let two = Expectation {
+        nodes: 2,
+        ..expected(2)
+    };
+    let same = prefixed("a").repeat(2);
+    assert_eq!(ids(&judge(&two, &same)), ["pods-not-distinct"]);
+    let distinct = prefixed("a") + &prefixed("b");
+    assert_eq!(ids(&judge(&two, &distinct)), NONE);
+}
+
+#[test]
+fn tests_of_a_level_that_did_not_run_are_warnings() {
+    let log = document(["Pass"; 2], ["Pass"; 2]).replace("\"pcie\"", "\"diagnostic\"");
+    let judgement = judge(&expected(3), &log);
+    let warnings: Vec<&str> = judgement
+        .warnings
+        .iter()
+        .map(|it| it.text.as_str())
+        .collect();
+    for test in ["memory bandwidth", "targeted power", "targeted stress"] {
+        assert!(warnings.iter().any(|it| it.contains(test)), "{warnings:?}");
     }
 }

@@ -29,6 +29,17 @@ const REQUIRED: &[(u8, &[&str])] = &[
     (4, &["memtest", "pulse test"]),
 ];
 
+/// Further tests of a level. DCGM leaves them out on some GPUs, and with some releases.
+///
+/// Source: docs.nvidia.com/datacenter/dcgm, "DCGM Diagnostics", the table of run levels (from memory).
+const EXPECTED: &[(u8, &[&str])] = &[
+    (3, &["memory bandwidth"]),
+    (3, &["targeted power"]),
+    (3, &["targeted stress"]),
+    (4, &["memtest"]),
+    (4, &["pulse test"]),
+];
+
 /// The category of level 1.
 const DEPLOYMENT: &str = "Deployment";
 
@@ -59,6 +70,7 @@ pub fn judge(expected: &Expectation, log: &str) -> Judgement {
         reasons
             .push(Reason::new("nodes-missing", text).help("pass the logs of all pods of one run"));
     }
+    reasons.extend(same_pods(expected, &reports));
     for (index, report) in reports.iter().enumerate() {
         let node = NodeReport {
             report,
@@ -76,6 +88,23 @@ pub fn judge(expected: &Expectation, log: &str) -> Judgement {
     judgement.warnings = warnings;
     judgement.measured = measured(&reports);
     judgement
+}
+
+/// Results that are not those of different nodes.
+fn same_pods(expected: &Expectation, reports: &[Report]) -> Option<Reason> {
+    if expected.nodes < 2 || reports.len() != expected.nodes as usize {
+        return None;
+    }
+    let pods: BTreeSet<&str> = reports.iter().map(|it| it.pod.as_str()).collect();
+    let text = if pods.contains("") {
+        "the log does not show which pod wrote which result"
+    } else if pods.len() < reports.len() {
+        "several results are of one pod"
+    } else {
+        return None;
+    };
+    let help = "pass the logs of all pods of one run: `kubectl logs --selector job-name --prefix --tail=-1`";
+    Some(Reason::new("pods-not-distinct", text).help(help))
 }
 
 fn node_name(report: &Report, index: usize, count: usize) -> String {
@@ -146,6 +175,14 @@ impl NodeReport<'_> {
             self.check_test(expected, test, reasons, warnings);
         }
         self.check_required(expected, reasons);
+        for (level, names) in EXPECTED {
+            let mut tests = report.tests.iter();
+            let has_run = tests.any(|test| is_named(test, names) && !test.results.is_empty());
+            if *level <= expected.level && !has_run {
+                let text = format!("the test `{}` did not run on {name}", names[0]);
+                warnings.push(self.reason("test-not-run", text));
+            }
+        }
     }
 
     /// The number of GPUs that were tested or detected.
@@ -184,7 +221,8 @@ impl NodeReport<'_> {
             let message = first.messages.first();
             let message = message.map_or_else(String::new, |text| format!(": {text}"));
             let text = format!("the test `{}` {verb} on {place}{message}", test.name);
-            let help = "cordon the node, and repeat the diagnostics with a higher level before you replace it";
+            let help = "correct what the test names; if it is the GPU, cordon the node, and repeat the diagnostics with a \
+                        higher level before you replace it";
             reasons.push(self.reason(id, text).help(help));
         }
         let skipped = with(Status::Skip).count();

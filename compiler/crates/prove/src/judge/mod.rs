@@ -151,12 +151,19 @@ impl Findings {
 pub fn judge(expected: &Expectation, transcript: &Transcript) -> Judgement {
     let mut findings = Findings::default();
     if let Some(reason) = unrelated(transcript) {
-        return Judgement::new(expected.subject(), vec![reason]);
+        let mut judgement = Judgement::new(expected.subject(), vec![reason]);
+        judgement.causes = known_causes(transcript);
+        return judgement;
     }
     if transcript.is_incomplete {
         let text = "the log has more ranks or results than gpuc reads";
         let reason = Reason::new("log-too-large", text).help("pass the log of one run");
         findings.reasons.push(reason);
+    }
+    if let Some(line) = &transcript.failure {
+        let reason = Reason::new("program-failed", "the program failed").evidence(line);
+        let help = "read the messages before this line";
+        findings.reasons.push(reason.help(help));
     }
     if let Some(version) = &transcript.nccl_version {
         findings.measure("NCCL", version.clone());
@@ -189,18 +196,33 @@ pub fn judge(expected: &Expectation, transcript: &Transcript) -> Judgement {
     } = findings;
     let mut judgement = Judgement::new(expected.subject(), reasons);
     if !judgement.is_proven() {
-        let causes = transcript.causes.iter();
-        judgement.causes = causes
-            .filter_map(|(index, line)| causes::reason(*index, line))
-            .collect();
+        judgement.causes = known_causes(transcript);
     }
     judgement.warnings = warnings;
     judgement.measured = measured;
     judgement
 }
 
+/// The known causes of failures in a log.
+fn known_causes(transcript: &Transcript) -> Vec<Reason> {
+    let causes = transcript.causes.iter();
+    causes
+        .filter_map(|(index, line)| causes::reason(*index, line))
+        .collect()
+}
+
 /// Why a log is not that of an all-reduce with NCCL's messages.
 fn unrelated(transcript: &Transcript) -> Option<Reason> {
+    if let Some(line) = transcript
+        .failure
+        .as_ref()
+        .filter(|_| transcript.messages == 0)
+    {
+        let reason = Reason::new("program-failed", "the program failed before it used NCCL");
+        let help =
+            "correct what the line names: pods that do not reach each other, GPUs or their memory";
+        return Some(reason.evidence(line).help(help));
+    }
     let help = "set `NCCL_DEBUG=INFO` and `NCCL_DEBUG_SUBSYS=INIT,NET,ENV,GRAPH`, and pass the logs of all pods";
     let (id, text) = match (transcript.lines, transcript.messages, transcript.rows.len()) {
         (0, _, _) => ("empty-log", "the log is empty"),

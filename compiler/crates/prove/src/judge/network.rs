@@ -26,9 +26,9 @@ pub(super) fn check(
     match expected.fabric {
         Fabric::Efa => check_providers(transcript, findings),
         Fabric::InfiniBand => {
-            check_link_layers("IB", "RoCE", expected.fabric, transcript, findings);
+            check_link_layers("IB", "RoCE", transcript, findings);
         }
-        Fabric::Roce => check_link_layers("RoCE", "IB", expected.fabric, transcript, findings),
+        Fabric::Roce => check_link_layers("RoCE", "IB", transcript, findings),
         _ => {}
     }
     if let Some(line) = transcript.ranks.values().find_map(|log| log.shm.as_ref()) {
@@ -38,7 +38,7 @@ pub(super) fn check(
             .warnings
             .push(Reason::new("shm-in-node", text).evidence(line).help(help));
     }
-    check_direct_access(transcript, findings)
+    check_direct_access(expected.fabric, transcript, findings)
 }
 
 /// Whether a name of NCCL is that of a fabric.
@@ -237,7 +237,6 @@ fn check_providers(transcript: &Transcript, findings: &mut Findings) {
 fn check_link_layers(
     expected: &str,
     other: &str,
-    fabric: Fabric,
     transcript: &Transcript,
     findings: &mut Findings,
 ) {
@@ -271,7 +270,8 @@ fn check_link_layers(
                 let line = layers.values().next();
                 let text = format!("the RDMA devices of `{host}` use {found}, not {expected}");
                 let reason = Reason::new("link-layer-wrong", text).evidence(line);
-                findings.reasons.push(reason.help(fabric_help(fabric)));
+                let help = "correct `network.rdma` of the pool, or the devices that it selects";
+                findings.reasons.push(reason.help(help));
             }
         }
     }
@@ -288,7 +288,11 @@ fn check_link_layers(
 }
 
 /// Checks that network devices access the memory of GPUs.
-fn check_direct_access(transcript: &Transcript, findings: &mut Findings) -> Option<Reason> {
+fn check_direct_access(
+    fabric: Fabric,
+    transcript: &Transcript,
+    findings: &mut Findings,
+) -> Option<Reason> {
     let ranks = transcript.ranks.values();
     let channels = || ranks.clone().flat_map(|log| log.net_channels.values());
     let direct: u64 = channels().map(|it| it.direct).sum();
@@ -304,7 +308,7 @@ fn check_direct_access(transcript: &Transcript, findings: &mut Findings) -> Opti
                 .push(Reason::new("gpudirect-not-shown", text));
             return None;
         };
-        return Some(bounce("GPUDirect RDMA is disabled", line));
+        return Some(bounce(fabric, "GPUDirect RDMA is disabled", line));
     }
     findings.measure(
         "connections with GPUDirect RDMA",
@@ -317,11 +321,22 @@ fn check_direct_access(transcript: &Transcript, findings: &mut Findings) -> Opti
         "{bounced} of {} connections have no GPUDirect RDMA",
         direct + bounced
     );
-    Some(bounce(&text, line))
+    Some(bounce(fabric, &text, line))
 }
 
-fn bounce(text: &str, line: &Evidence) -> Reason {
+fn bounce(fabric: Fabric, text: &str, line: &Evidence) -> Reason {
     let text = format!("{text}: data passes through the memory of the host");
-    let help = "load `nvidia-peermem` or use a driver with DMA-BUF; GPUs without GPUDirect RDMA need `--min-bus-bandwidth`";
+    let help = match fabric {
+        Fabric::Efa => {
+            "use a machine type with GPUDirect RDMA, and an image with a current aws-ofi-nccl"
+        }
+        Fabric::TcpX | Fabric::TcpXo | Fabric::Gib => {
+            "use the versions of the plugin and of its daemon that Google documents for the machine type"
+        }
+        _ => "load `nvidia-peermem`, or use a driver and a kernel with DMA-BUF",
+    };
+    let help = format!(
+        "{help}; for GPUs without GPUDirect RDMA, pass the floor that they reach: `--min-bus-bandwidth`"
+    );
     Reason::new("host-bounce", text).evidence(line).help(help)
 }

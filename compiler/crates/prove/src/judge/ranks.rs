@@ -1,6 +1,6 @@
 //! Whether all expected processes took part.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_model::fabric::Fabric;
 use gpuc_syntax::diag::phrases::pluralize;
@@ -41,6 +41,7 @@ pub(super) fn check(expected: &Expectation, transcript: &Transcript, findings: &
         reasons.push(Reason::new("ranks-missing", text).help(LOGS_HELP));
     }
     reasons.extend(unexpected_ranks(expected, transcript));
+    reasons.extend(several_runs(transcript));
     if hosts.len() < expected.nodes as usize {
         let text = format!(
             "the ranks run on {}, not on {}",
@@ -94,6 +95,19 @@ fn unexpected_ranks(expected: &Expectation, transcript: &Transcript) -> Option<R
         return None;
     };
     Some(Reason::new("ranks-unexpected", text).help(LOGS_HELP))
+}
+
+/// Communicators of all ranks of several runs: their ranks did not exchange data.
+fn several_runs(transcript: &Transcript) -> Option<Reason> {
+    let ranks = transcript.ranks.values().filter(|log| log.rank.is_some());
+    let all: BTreeSet<&str> = ranks
+        .flat_map(|log| log.communicators.iter().map(String::as_str))
+        .collect();
+    let text = format!(
+        "the log has {} communicators of all ranks: it is that of several runs",
+        all.len()
+    );
+    (all.len() > 1).then(|| Reason::new("several-runs", text).help("pass the log of one run"))
 }
 
 /// Nodes that NCCL counts; GPUs with multi-node NVLink are one node for it.

@@ -1,6 +1,6 @@
 //! Whether the sums are right and the bandwidth reaches its floor.
 
-use gpuc_model::fabric::Collective;
+use gpuc_model::fabric::{Collective, Fabric};
 
 use super::{Expectation, Findings, Floor, FloorOrigin};
 use crate::judgement::Reason;
@@ -47,7 +47,7 @@ pub(super) fn check(
             .push(Reason::new("floor-unknown", text).help(help));
         return false;
     };
-    match compare(floor, row, bandwidth(row), collective) {
+    match compare(expected.fabric, floor, row, bandwidth(row), collective) {
         Some(reason) => {
             findings.reasons.push(reason.evidence(&row.evidence));
             false
@@ -58,6 +58,7 @@ pub(super) fn check(
 
 /// The reason why a row does not reach a floor.
 fn compare(
+    fabric: Fabric,
     floor: &Floor,
     row: &Row,
     bandwidth: f64,
@@ -94,7 +95,11 @@ fn compare(
         size(row.bytes),
         floor.gigabytes_per_second
     );
-    let help = "check GPUDirect RDMA, the number of network interfaces, and the slowest node with other pairs of nodes";
+    let help = if fabric.connects_nodes() {
+        "check GPUDirect RDMA, the number of network interfaces, and the slowest node with other pairs of nodes"
+    } else {
+        "check the clocks and the NVLinks of the GPUs: `nvidia-smi nvlink --status`, `nvidia-smi --query --display=CLOCK`"
+    };
     Some(Reason::new("below-floor", text).help(help))
 }
 

@@ -398,3 +398,47 @@ fn warnings_of_nccl_are_counted() {
     assert!(judgement.is_proven());
     assert_eq!(judgement.warnings[0].text, "NCCL printed 2 warnings");
 }
+
+#[test]
+fn halves_of_two_runs_prove_nothing() {
+    let log = good_log(Fabric::Efa);
+    let other: Vec<String> = (log.lines())
+        .map(|line| {
+            let is_second = line.starts_with("fabric-1:");
+            if is_second {
+                line.replace("commId 0xef", "commId 0xab")
+            } else {
+                line.to_owned()
+            }
+        })
+        .collect();
+    assert_eq!(
+        ids(&judge_log(Fabric::Efa, &other.join("\n"))),
+        ["several-runs"]
+    );
+    let twice = format!("{log}\n{}", log.replace("commId 0xef", "commId 0xab"));
+    assert!(ids(&judge_log(Fabric::Efa, &twice)).contains(&"several-runs"));
+}
+
+#[test]
+fn a_program_that_fails_proves_nothing() {
+    let failure =
+        "[rank9]:[E1128] Watchdog caught collective operation timeout: WorkNCCL(SeqNum=1)";
+    for after in [
+        failure,
+        "torch.distributed.elastic.multiprocessing.errors.ChildFailedError: ",
+    ] {
+        let log = format!("{}\n{after}", good_log(Fabric::Efa));
+        let judgement = judge_log(Fabric::Efa, &log);
+        assert_eq!(ids(&judgement), ["program-failed"]);
+        assert_eq!(
+            judgement.reasons[0].evidence.as_ref().unwrap().text,
+            after.trim()
+        );
+    }
+    let rendezvous = "torch.distributed.DistNetworkError: The client socket has timed out after 900000ms while \
+                      trying to connect to (gpuc-prove-0.gpuc-prove, 29400).";
+    let judgement = judge_log(Fabric::Efa, rendezvous);
+    assert_eq!(ids(&judgement), ["program-failed"]);
+    assert!(judgement.reasons[0].text.contains("before it used NCCL"));
+}

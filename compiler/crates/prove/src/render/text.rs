@@ -6,7 +6,7 @@ use gpuc_syntax::diag::phrases::pluralize;
 
 use crate::judgement::{Judgement, Reason, Verdict};
 
-/// The judgement as text: the verdict, then reasons, causes and warnings, then the measured values.
+/// The judgement as text: the verdict, then causes, reasons and warnings, then the measured values.
 pub fn text(judgement: &Judgement) -> String {
     let mut out = String::new();
     let verdict = match judgement.verdict {
@@ -15,8 +15,8 @@ pub fn text(judgement: &Judgement) -> String {
     };
     let _ = writeln!(out, "{verdict}: {}", judgement.subject);
     for (label, reasons) in [
-        ("error", &judgement.reasons),
         ("cause", &judgement.causes),
+        ("error", &judgement.reasons),
         ("warning", &judgement.warnings),
     ] {
         for reason in reasons {

@@ -38,6 +38,8 @@ pub struct Transcript {
     pub warnings: Vec<Evidence>,
     /// The number of warnings of NCCL.
     pub warning_count: u64,
+    /// The last line in which the program reports a failure.
+    pub failure: Option<Evidence>,
     /// Lines that have a known cause, by the index of the cause.
     pub causes: BTreeMap<usize, Evidence>,
     /// The name of the test in the log: `all_reduce_perf`.
@@ -74,6 +76,8 @@ pub struct RankLog {
     pub ranks: u32,
     /// The number of nodes of the largest communicator, if NCCL prints it.
     pub nodes: Option<u32>,
+    /// The identifiers of the largest communicators: `0xef`. Ranks that exchange data share one.
+    pub communicators: BTreeSet<String>,
     /// Whether the initialization of a communicator is complete.
     pub is_initialized: bool,
     /// The networks that NCCL selected.

@@ -42,10 +42,27 @@ fn read_line(transcript: &mut Transcript, line: &LogLine<'_>) {
             .entry(index)
             .or_insert_with(|| line.evidence());
     }
+    if FAILURES.iter().any(|text| line.text.contains(text)) {
+        transcript.failure = Some(line.evidence());
+    }
     if messages.is_empty() {
         read_output(transcript, line);
     }
 }
+
+/// Texts with which PyTorch and `torchrun` report a failure.
+///
+/// Sources, from memory, 2026-11-28: pytorch `torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`,
+/// `torch/distributed/elastic/multiprocessing/errors/__init__.py`, `c10/util/Exception.h`.
+const FAILURES: &[&str] = &[
+    "ChildFailedError",
+    "DistBackendError",
+    "DistNetworkError",
+    "DistStoreError",
+    "OutOfMemoryError",
+    "RuntimeError: ",
+    "Watchdog caught collective operation timeout",
+];
 
 /// Reads a line of the test.
 fn read_output(transcript: &mut Transcript, line: &LogLine<'_>) {
@@ -218,12 +235,20 @@ fn read_communicator(transcript: &mut Transcript, message: &Message<'_>, text: &
         return;
     };
     let nodes = number_after(text, "nNodes");
+    let mut words = text.split_ascii_whitespace();
+    let communicator = words.find(|it| *it == "commId").and_then(|_| words.next());
     let is_complete = text.ends_with("Init COMPLETE");
     with_rank(transcript, message, |log| {
         if ranks >= log.ranks {
             log.rank = Some(rank);
             log.nodes = nodes.or(log.nodes.filter(|_| ranks == log.ranks));
+            if ranks > log.ranks {
+                log.communicators.clear();
+            }
             log.ranks = ranks;
+            if log.communicators.len() < MAX_NAMES {
+                log.communicators.extend(communicator.map(str::to_owned));
+            }
         }
         log.is_initialized |= is_complete;
     });

@@ -319,6 +319,7 @@ fabric() {
   if gpuc prove "$pool" "$prove" --cluster "$cluster" --fabric --nodes "$nodes" --apply \
     ${context:+--context "$context"} >"$work/said" 2>&1; then
     fine "pool $pool: the network between GPUs is proven"
+    grep '^warning' "$work/said" >&2 || :
   else
     fail "pool $pool: the network between GPUs is not proven"
     cat "$work/said" >&2

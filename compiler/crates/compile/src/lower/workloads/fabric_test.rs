@@ -122,6 +122,9 @@ fn env(work: &WorkloadContext<'_>, test: &FabricTest, needs: &InterconnectNeeds)
         ("PET_MASTER_PORT", RENDEZVOUS.to_string()),
         ("PET_NNODES", test.nodes.to_string()),
         ("PET_NPROC_PER_NODE", test.gpus_per_node.to_string()),
+        // The other nodes may start later: they pull a large image. Source: pytorch
+        // `torch/distributed/elastic/rendezvous/static_tcp_rendezvous.py`, from memory, 2026-11-28.
+        ("PET_RDZV_CONF", "timeout=1800".to_owned()),
     ]);
     let pool = work.pools.first();
     let fabric = pool.and_then(|pool| pool_fabric(work.cluster, pool, test.nodes.value).ok());
