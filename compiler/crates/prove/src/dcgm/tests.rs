@@ -329,10 +329,10 @@ proptest! {
 fn results_of_one_pod_do_not_prove_several_nodes() {
     let result = document(["Pass"; 2], ["Pass"; 2]);
     let prefixed = |pod: &str| -> String {
-        let lines = result.lines();
-        lines
-            .map(|line| format!("[pod/{pod}/main] {line}\n"))
-            .collect()
+        let lines = result
+            .lines()
+            .map(|line| format!("[pod/{pod}/main] {line}"));
+        lines.collect::<Vec<_>>().join("\n") + "\n"
     };
     let two = Expectation {
         nodes: 2,

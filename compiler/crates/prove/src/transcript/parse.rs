@@ -50,7 +50,7 @@ fn read_line(transcript: &mut Transcript, line: &LogLine<'_>) {
     }
 }
 
-/// Texts with which PyTorch and `torchrun` report a failure.
+/// Texts with which `PyTorch` and `torchrun` report a failure.
 ///
 /// Sources, from memory, 2026-11-28: pytorch `torch/csrc/distributed/c10d/ProcessGroupNCCL.cpp`,
 /// `torch/distributed/elastic/multiprocessing/errors/__init__.py`, `c10/util/Exception.h`.
