@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use gpuc_collect::{Collection, Limits, Page, collect};
-use gpuc_live::state::{Completeness, Kind};
+use gpuc_live::state::{Completeness, KINDS, Kind};
 use http::{Request, Response};
 use kube::Client;
 use kube::client::Body;
@@ -38,6 +38,10 @@ struct Server {
     /// The objects of each path, such as `/api/v1/nodes`.
     objects: BTreeMap<String, Vec<Value>>,
     faults: BTreeMap<String, Fault>,
+    /// The time of each response.
+    delay: Duration,
+    /// The version; `v1.36.2` if it is empty.
+    version: &'static str,
     requests: Vec<String>,
     running: usize,
     most_running: usize,
@@ -72,7 +76,11 @@ impl Server {
             _ => {}
         }
         if path == "/version" {
-            return (200, json!({"gitVersion": "v1.36.2"}).to_string());
+            let version = match self.version {
+                "" => "v1.36.2",
+                version => version,
+            };
+            return (200, json!({"gitVersion": version}).to_string());
         }
         if path == "/apis" {
             let group = |name: &str, version: &str| {
@@ -120,18 +128,19 @@ fn client(server: Server) -> (Client, Arc<Mutex<Server>>) {
         async move {
             let path = request.uri().path().to_owned();
             let query = request.uri().query().unwrap_or_default().to_owned();
-            let hangs = {
+            let (hangs, delay) = {
                 let mut server = server.lock().unwrap();
                 assert_eq!(request.method(), "GET", "nothing is written");
                 server.requests.push(path.clone());
                 server.running += 1;
                 server.most_running = server.most_running.max(server.running);
-                matches!(server.faults.get(&path), Some(Fault::Hang))
+                let hangs = matches!(server.faults.get(&path), Some(Fault::Hang));
+                (hangs, server.delay)
             };
             if hangs {
                 std::future::pending::<()>().await;
             }
-            tokio::time::sleep(Duration::from_millis(1)).await;
+            tokio::time::sleep(delay.max(Duration::from_millis(1))).await;
             let (code, text) = {
                 let mut server = server.lock().unwrap();
                 server.running -= 1;
@@ -366,6 +375,48 @@ async fn a_server_that_hangs_everywhere_ends_the_run() {
         result.unwrap_err(),
         "the API server did not respond in time"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_slow_server_ends_the_run_with_what_was_read() {
+    for (seconds, is_complete) in [(1, true), (14, false), (16, false)] {
+        let start = tokio::time::Instant::now();
+        let slow = Server {
+            delay: Duration::from_secs(seconds),
+            ..server()
+        };
+        let (result, ..) = read(slow, LIMITS).await;
+        let complete = result.is_ok_and(|it| {
+            let kinds = KINDS.iter().map(|info| it.state.completeness(info.kind));
+            let failed = |it: &Completeness| matches!(it, Completeness::Failed { .. });
+            !kinds.into_iter().any(failed)
+        });
+        assert_eq!(complete, is_complete, "{seconds} s");
+        assert!(
+            start.elapsed() <= Duration::from_secs(61),
+            "{seconds} s: {:?}",
+            start.elapsed()
+        );
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_newer_server_with_new_fields_is_read() {
+    let mut newer = server();
+    newer.version = "v1.38.0-alpha.1+abc";
+    for object in newer.objects.values_mut().flatten() {
+        object["metadata"]["newField"] = json!({"a": [1]});
+        object["newSection"] = json!([{"b": null}]);
+        object["status"]["newState"] = json!("x");
+    }
+    let (result, ..) = read(newer, LIMITS).await;
+    let state = result.unwrap().state;
+    assert_eq!(state.server_version.as_deref(), Some("v1.38.0-alpha.1+abc"));
+    let (expected, ..) = read(server(), LIMITS).await;
+    let expected = expected.unwrap().state;
+    assert_eq!(state.nodes.items.len(), expected.nodes.items.len());
+    assert_eq!(state.pods.items.len(), expected.pods.items.len());
+    assert_eq!(state.nodes.completeness, Completeness::Complete);
 }
 
 #[tokio::test(start_paused = true)]
