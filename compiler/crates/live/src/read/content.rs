@@ -286,27 +286,51 @@ fn parse_items(
     kind: Option<Kind>,
     extent: &Extent,
 ) -> Result<Content, String> {
-    let parsed: Result<Vec<Vec<Item>>, String> = items
+    type Parsed = Result<Item, (Kind, String)>;
+    let parsed: Result<Vec<Vec<Parsed>>, String> = items
         .par_chunks(CHUNK)
         .map(|chunk| {
-            let parsed = chunk.iter().filter_map(|raw| match kind {
-                Some(kind) => Some(parse_item(kind, raw)),
-                None => parse_kind(raw)
-                    .transpose()
-                    .map(|kind| kind.and_then(|kind| parse_item(kind, raw))),
+            let parsed = chunk.iter().filter_map(|raw| {
+                let kind = match kind {
+                    Some(kind) => Ok(kind),
+                    None => parse_kind(raw).transpose()?,
+                };
+                Some(kind.map(|kind| parse_item(kind, raw).map_err(|_| (kind, unexpected(raw)))))
             });
             parsed.collect()
         })
         .collect();
-    let items: Vec<Item> = parsed?.into_iter().flatten().collect();
-    let mut kinds: BTreeSet<Kind> = items.iter().map(Item::kind).collect();
-    kinds.extend(kind);
-    let extents = kinds.into_iter().map(|kind| (kind, extent.clone()));
+    let (mut items, mut extents) = (Vec::new(), BTreeMap::new());
+    for parsed in parsed?.into_iter().flatten() {
+        match parsed {
+            Ok(item) => {
+                extents.entry(item.kind()).or_insert_with(|| extent.clone());
+                items.push(item);
+            }
+            // The other objects are known.
+            Err((kind, reason)) => _ = extents.insert(kind, Extent::Truncated(reason)),
+        }
+    }
+    if let Some(kind) = kind {
+        extents.entry(kind).or_insert_with(|| extent.clone());
+    }
     Ok(Content::Objects {
-        extents: extents.collect(),
+        extents,
         items,
         pools: Vec::new(),
     })
+}
+
+/// Why an object is left out: it has a value of another type than the API has.
+fn unexpected(raw: &RawValue) -> String {
+    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+    let text = |key: &str| value["metadata"][key].as_str().unwrap_or_default();
+    let name = match (text("namespace"), text("name")) {
+        ("", "") => "an object without a name".to_owned(),
+        ("", name) => format!("`{name}`"),
+        (namespace, name) => format!("`{namespace}/{name}`"),
+    };
+    format!("{name} has a value of an unexpected type, and is left out")
 }
 
 fn parse_kind(raw: &RawValue) -> Result<Option<Kind>, String> {

@@ -304,6 +304,35 @@ mod tests {
     }
 
     #[test]
+    fn an_odd_object_does_not_hide_the_others() {
+        for head in [r#""kind": "List""#, r#""kind": "PodList""#] {
+            let pod = |name: &str, more: &str| {
+                format!(
+                    r#"{{"kind": "Pod", "apiVersion": "v1", "metadata": {{"name": "{name}", "namespace": "kube-system"}}{more}}}"#
+                )
+            };
+            let odd = pod("odd", r#", "spec": {"nodeName": [1]}"#);
+            let (first, last) = (pod("a", ""), pod("b", ""));
+            let list =
+                format!(r#"{{{head}, "apiVersion": "v1", "items": [{first}, {odd}, {last}]}}"#);
+            let (state, problems) = read(&[("objects.json", list.as_bytes())]);
+            assert_eq!(problems, []);
+            let names: Vec<&str> = state
+                .pods
+                .items
+                .iter()
+                .map(|it| it.metadata.name.as_str())
+                .collect();
+            assert_eq!(names, ["a", "b"]);
+            let reason = state.pods.completeness.to_string();
+            assert!(
+                reason.contains("`kube-system/odd` has a value of an unexpected type"),
+                "{reason}"
+            );
+        }
+    }
+
+    #[test]
     fn an_empty_list_has_the_kind_of_its_file() {
         let empty = br#"{"apiVersion": "v1", "items": [], "kind": "List", "metadata": {"resourceVersion": ""}}"#;
         for (path, is_complete) in [
