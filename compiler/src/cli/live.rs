@@ -1,7 +1,7 @@
 //! Reads the state of a running cluster through its API server.
 
 use anyhow::{Result, bail};
-use gpuc_collect::{Collection, Limits, Page, collect, connect, current_context};
+use gpuc_collect::{Collection, Limits, Page, collect, connect, current_context, server};
 use gpuc_live::state::ClusterState;
 
 use super::clock;
@@ -15,9 +15,11 @@ pub(crate) fn read(context: Option<&str>) -> Result<ClusterState> {
 
 /// The cluster of a context, for messages.
 pub(crate) fn title(context: Option<&str>) -> String {
-    match context.map(str::to_owned).or_else(current_context) {
-        Some(context) => format!("the cluster of the context `{context}`"),
-        None => "the cluster".to_owned(),
+    let name = context.map(str::to_owned).or_else(current_context);
+    match (name, server(context)) {
+        (Some(name), Some(server)) => format!("the cluster of the context `{name}` ({server})"),
+        (Some(name), None) => format!("the cluster of the context `{name}`"),
+        (None, _) => "the cluster".to_owned(),
     }
 }
 

@@ -179,9 +179,9 @@ fn clusters_that_cannot_be_reached_are_errors() {
         command.env("KUBECONFIG", place.path("kubeconfig"));
         let result = CliResult::from_output(command.output().unwrap()).expect_code(3);
         assert!(
-            result
-                .stderr
-                .contains("error: cannot read the cluster of the context `a`: "),
+            result.stderr.contains(
+                "error: cannot read the cluster of the context `a` (http://127.0.0.1:9): "
+            ),
             "{}",
             result.stderr
         );

@@ -342,9 +342,9 @@ fn an_unreachable_cluster_fails_and_keeps_files() {
     let apply = ["prove", "train", "--fabric", "--apply"];
     let result = run(&apply).expect_code(3);
     assert!(
-        result
-            .stderr
-            .contains("cannot run the Job in the cluster of the context `a`: "),
+        result.stderr.contains(
+            "cannot run the Job in the cluster of the context `a` (http://127.0.0.1:1): "
+        ),
         "{}",
         result.stderr
     );

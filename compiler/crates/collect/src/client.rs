@@ -23,6 +23,17 @@ pub fn current_context() -> Option<String> {
     Kubeconfig::read().ok()?.current_context
 }
 
+/// The URL of the API server of a context, or of the current context, if the kubeconfig names one.
+pub fn server(context: Option<&str>) -> Option<String> {
+    let kubeconfig = Kubeconfig::read().ok()?;
+    let name = context.or(kubeconfig.current_context.as_deref())?;
+    let mut contexts = kubeconfig.contexts.iter();
+    let context = contexts.find(|it| it.name == name)?.context.as_ref()?;
+    let mut clusters = kubeconfig.clusters.iter();
+    let cluster = clusters.find(|it| it.name == context.cluster)?;
+    cluster.cluster.as_ref()?.server.clone()
+}
+
 /// Creates a client for a context of the kubeconfig, or for the current context. Without a kubeconfig and in a pod, it
 /// uses the pod's service account.
 ///
@@ -31,7 +42,13 @@ pub fn current_context() -> Option<String> {
 pub async fn connect(context: Option<&str>) -> Result<Client, ConnectError> {
     let error = |error: &dyn fmt::Display| ConnectError(error.to_string());
     let mut config = match context {
-        None => Config::infer().await.map_err(|it| error(&it))?,
+        None => Config::infer()
+            .await
+            .map_err(|it| match Kubeconfig::read() {
+                // Outside of a cluster, only the kubeconfig matters.
+                Err(unreadable) => error(&format!("there is no kubeconfig to use: {unreadable}")),
+                Ok(_) => error(&it),
+            })?,
         Some(context) => {
             let options = KubeConfigOptions {
                 context: Some(context.to_owned()),

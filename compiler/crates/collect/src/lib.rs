@@ -11,7 +11,7 @@ mod job_run;
 mod labeled;
 mod request;
 
-pub use client::{ConnectError, connect, current_context};
+pub use client::{ConnectError, connect, current_context, server};
 pub use collect::{Collection, Page, collect};
 pub use dry_run::{Applier, Conflict, DryRun, Refusal, dry_run};
 pub use job_run::{JobEnd, JobRequest, JobRun, run_job};
