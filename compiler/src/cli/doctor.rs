@@ -13,6 +13,7 @@ use gpuc_live::state::ClusterState;
 use gpuc_model::Cluster;
 use gpuc_syntax::diag::Severity;
 use gpuc_syntax::diag::render::{Format, Options, render as findings_as};
+use gpuc_syntax::shell::quote;
 use gpuc_syntax::source::Sources;
 
 use super::args::{Cli, DoctorArgs, DoctorFormat, FailOn, FindingsFormat, InputArgs};
@@ -80,6 +81,12 @@ pub(super) fn examine(
     cluster: Option<&Cluster>,
 ) -> Result<(Diagnosis, Vec<Step>)> {
     let mut diagnosis = diagnose(state, cluster, &gpuc::REGISTRY);
+    for cause in &mut diagnosis.causes {
+        let findings = std::iter::once(&mut cause.finding).chain(&mut cause.consequences);
+        for command in findings.filter_map(|finding| finding.command.as_mut()) {
+            *command = for_same_cluster(command, args);
+        }
+    }
     let mut steps = Vec::new();
     if let Some(scope) = scope(args) {
         let ctx = DoctorContext::new(state, cluster, &gpuc::REGISTRY);
@@ -92,6 +99,24 @@ pub(super) fn examine(
         }
     }
     Ok((diagnosis, steps))
+}
+
+/// A suggested command for the cluster or the folder that was checked.
+fn for_same_cluster(command: &str, args: &DoctorArgs) -> String {
+    let (program, option) = match (&args.context, &args.from) {
+        (Some(context), _) if command.starts_with("kubectl ") => {
+            ("kubectl", format!("--context {}", quote(context)))
+        }
+        (Some(context), _) if command.starts_with("gpuc doctor ") => {
+            ("gpuc doctor", format!("--context {}", quote(context)))
+        }
+        (None, Some(folder)) if command.starts_with("gpuc doctor ") => {
+            let folder = folder.display().to_string();
+            ("gpuc doctor", format!("--from {}", quote(&folder)))
+        }
+        _ => return command.to_owned(),
+    };
+    format!("{program} {option}{}", &command[program.len()..])
 }
 
 /// A diagnosis with what is needed to print it.
@@ -184,5 +209,31 @@ fn input_args(args: &DoctorArgs) -> InputArgs {
         paths: args.path.iter().cloned().collect(),
         deny: Vec::new(),
         format: FindingsFormat::Text,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::super::args::Command;
+    use super::*;
+
+    #[test]
+    fn commands_have_the_context() {
+        let cli = Cli::parse_from(["gpuc", "doctor", "--context", "a b"]);
+        let Command::Doctor(args) = &cli.command else {
+            panic!("{cli:?}")
+        };
+        for (command, expected) in [
+            ("kubectl get pods", "kubectl --context 'a b' get pods"),
+            (
+                "gpuc doctor --pod a/b",
+                "gpuc doctor --context 'a b' --pod a/b",
+            ),
+            ("kubectlx", "kubectlx"),
+        ] {
+            assert_eq!(for_same_cluster(command, args), expected);
+        }
     }
 }

@@ -50,6 +50,18 @@ fn faults_have_the_exit_code_1() {
 }
 
 #[test]
+fn suggested_commands_are_about_the_same_folder() {
+    let place = Workspace::empty();
+    place.write(
+        "case 1/objects.yaml",
+        &(objects("pod-toleration-missing") + SYSTEM_POD),
+    );
+    let result = place.run(&["doctor", "--from", "case 1"]).expect_code(1);
+    let next = "next: gpuc doctor --from 'case 1' --pod ml/train-0\n";
+    assert!(result.stdout.contains(next), "{}", result.stdout);
+}
+
+#[test]
 fn missing_lists_are_reported() {
     let place = Workspace::empty();
     place.write(
