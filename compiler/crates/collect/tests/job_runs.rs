@@ -247,6 +247,7 @@ async fn a_job_that_never_ends_times_out_with_what_it_waits_for() {
             "metadata": {"name": "a"},
             "spec": {"containers": [{"name": "main"}]},
             "status": {"phase": "Pending", "conditions": [
+                {"type": "Ready", "status": "False", "message": "not this one"},
                 {"type": "PodScheduled", "status": "False", "message": "0/5 nodes are available"},
             ]},
         }),
@@ -315,6 +316,11 @@ async fn an_object_that_cannot_be_created_is_named_and_the_namespace_is_deleted(
             error.starts_with("Job prove cannot be created: "),
             "{error}"
         );
+        let is_explained = match code {
+            404 => error.ends_with("the API server does not serve the kind"),
+            _ => error.contains("the test refuses"),
+        };
+        assert!(is_explained, "{error}");
         assert!(is_deleted(&server), "{code}");
     }
 }
