@@ -229,7 +229,9 @@ fn redact_value(value: &mut Value) {
                         | "hard"
                         | "used"
                 );
-                if is_kept {
+                // A reference of an image has no scheme, but can be mistyped.
+                let is_url = key == "image" && value.as_str().is_some_and(|it| it.contains("://"));
+                if is_kept && !is_url {
                     continue;
                 }
                 if value.is_string() && is_secret_name(key) {
@@ -372,6 +374,27 @@ mod tests {
             redact_object(kind, &mut object);
             let value = &object["metadata"]["annotations"]["gpuc.dev/gpus"];
             assert_eq!(*value == report, is_kept, "{kind:?}: {value}");
+        }
+    }
+
+    #[test]
+    fn credentials_in_images_are_removed_and_references_are_kept() {
+        for (image, expected) in [
+            (
+                "https://me:pass@example.com/x",
+                "https://me:[redacted]@example.com/x",
+            ),
+            (
+                "example.com:5000/token:secret-1",
+                "example.com:5000/token:secret-1",
+            ),
+        ] {
+            let mut pod = json!({"spec": {"containers": [{"image": image}]},
+                "status": {"containerStatuses": [{"imageID": "docker-pullable://example.com:5000/x@sha256:1"}]}});
+            redact_object(Kind::Pod, &mut pod);
+            assert_eq!(pod["spec"]["containers"][0]["image"], expected);
+            let id = &pod["status"]["containerStatuses"][0]["imageID"];
+            assert_eq!(id, "docker-pullable://example.com:5000/x@sha256:1");
         }
     }
 
