@@ -190,10 +190,10 @@ fn exit_code(args: &DoctorArgs, diagnosis: &Diagnosis) -> Exit {
     }
 }
 
-/// Whether checks lacked objects. Only some folders contain logs of workloads.
+/// Whether checks lacked objects. Only some folders contain logs of workloads and descriptions of node pools.
 fn lacks_objects(diagnosis: &Diagnosis) -> bool {
     let mut skipped = diagnosis.skipped.iter();
-    skipped.any(|it| !it.lacks_workload_logs_only)
+    skipped.any(|it| !it.lacks_optional_only)
 }
 
 /// The compilations of the input; `None` if no file is named and the default file does not exist.

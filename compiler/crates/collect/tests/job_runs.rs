@@ -147,6 +147,11 @@ async fn run(server: Server, keep: bool) -> (Result<JobRun, String>, Vec<String>
             let (parts, body) = request.into_parts();
             let body = body.collect_bytes().await.unwrap();
             let path = parts.uri.path().to_owned();
+            if path.ends_with("/log") {
+                // 64 MiB of each container.
+                let query = parts.uri.query().unwrap_or_default();
+                assert_eq!(query, "container=main&limitBytes=67108864");
+            }
             let fault = {
                 let mut server = server.lock().unwrap();
                 server.requests.push((parts.method.clone(), path.clone()));

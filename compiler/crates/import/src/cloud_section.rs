@@ -168,20 +168,24 @@ fn aws(
     let region = known_or_placeholder(region, PLACEHOLDER, "no object has the region");
     entries.push("region", region);
     entries.push("cluster", existing(remote, more));
-    let tags = text_entries(cluster, "/tags").into_iter();
-    let tags = tags.filter(|(key, _)| !key.starts_with("aws:") && !key.starts_with("gpuc"));
-    let tags: BTreeMap<&str, Item> = tags
-        .map(|(key, value)| {
-            (
-                key,
-                Item::text(value).sure(source("cluster", format!("tags.{key}"), value)),
-            )
-        })
-        .collect();
-    if !tags.is_empty() {
-        entries.push("tags", Item::map(tags));
+    if let Some(texts) = own_texts(cluster, "tags", "aws:") {
+        entries.push("tags", texts);
     }
     entries.into_item()
+}
+
+/// The tags or labels of the cluster in the cloud, without those of the cloud and of gpuc.
+fn own_texts(cluster: &Value, key: &str, prefix_of_cloud: &str) -> Option<Item> {
+    let texts = text_entries(cluster, &format!("/{key}")).into_iter();
+    let own =
+        texts.filter(|(name, _)| !name.starts_with(prefix_of_cloud) && !name.starts_with("gpuc"));
+    let items: BTreeMap<&str, Item> = own
+        .map(|(name, value)| {
+            let at = source("cluster", format!("{key}.{name}"), value);
+            (name, Item::text(value).sure(at))
+        })
+        .collect();
+    (!items.is_empty()).then(|| Item::map(items))
 }
 
 fn gcp(cx: &Context<'_>, remote: Option<Item>) -> Item {
@@ -237,18 +241,8 @@ fn gcp(cx: &Context<'_>, remote: Option<Item>) -> Item {
         known_or_placeholder(location, PLACEHOLDER, "no object has the location"),
     );
     entries.push("cluster", existing(remote, Entries::default()));
-    let labels = text_entries(cluster, "/resourceLabels").into_iter();
-    let labels = labels.filter(|(key, _)| !key.starts_with("goog-") && !key.starts_with("gpuc"));
-    let labels: BTreeMap<&str, Item> = labels
-        .map(|(key, value)| {
-            (
-                key,
-                Item::text(value).sure(source("cluster", format!("resourceLabels.{key}"), value)),
-            )
-        })
-        .collect();
-    if !labels.is_empty() {
-        entries.push("resourceLabels", Item::map(labels));
+    if let Some(texts) = own_texts(cluster, "resourceLabels", "goog-") {
+        entries.push("resourceLabels", texts);
     }
     entries.into_item()
 }

@@ -62,8 +62,9 @@ pub struct SkippedCheck {
     pub check: &'static Check,
     /// The kinds that are not complete, and why: `pods: forbidden`.
     pub reasons: Vec<String>,
-    /// Whether only logs of workloads are missing, which gpuc does not read from a cluster.
-    pub lacks_workload_logs_only: bool,
+    /// Whether only data is missing that gpuc does not read from a cluster: logs of workloads, and descriptions of node
+    /// pools by the cloud.
+    pub lacks_optional_only: bool,
 }
 
 /// The numbers of objects in a cluster.
@@ -81,7 +82,7 @@ impl Diagnosis {
     /// Whether nothing was found, and every check lacked objects, so that this means nothing.
     pub fn is_inconclusive(&self) -> bool {
         let incomplete = self.skipped.iter();
-        let incomplete = incomplete.filter(|it| !it.lacks_workload_logs_only);
+        let incomplete = incomplete.filter(|it| !it.lacks_optional_only);
         let needing = CHECKS.iter().filter(|it| !it.needs.is_empty());
         self.causes.is_empty() && incomplete.count() >= needing.count()
     }
@@ -120,15 +121,19 @@ pub fn diagnose(
             let count = pluralize(state.unread_logs, "container log");
             reasons.push(format!("{count} could not be read"));
         }
-        let lacks_workload_logs_only = reasons.is_empty();
+        let lacks_optional_only = reasons.is_empty();
         if check.needs_logs == Logs::Workloads && !has_workload_logs {
             reasons.push("logs of workloads: not read".to_owned());
+        }
+        // A check that needs no kind of Kubernetes reads what the cloud says about its pools.
+        if check.needs.is_empty() && state.cloud_pools.is_empty() {
+            reasons.push("descriptions of node pools by the cloud: not read".to_owned());
         }
         if !reasons.is_empty() {
             skipped.push(SkippedCheck {
                 check,
                 reasons,
-                lacks_workload_logs_only,
+                lacks_optional_only,
             });
         }
     }

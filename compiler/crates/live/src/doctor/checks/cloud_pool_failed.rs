@@ -92,6 +92,20 @@ mod tests {
     }
 
     #[test]
+    fn without_descriptions_the_check_could_not_run() {
+        let (objects, _) = CHECK.code.bad.split_once("--- # cloud").unwrap();
+        let is_skipped = |objects: &str| {
+            let (diagnosis, _) = diagnose_objects("", objects);
+            let mut skipped = diagnosis.skipped.iter();
+            let found = skipped.find(|it| it.check.code.id == CHECK.code.id);
+            // It is optional: `--strict` does not require it.
+            found.is_some_and(|it| it.lacks_optional_only)
+        };
+        assert!(is_skipped(objects));
+        assert!(!is_skipped(CHECK.code.bad));
+    }
+
+    #[test]
     fn the_error_explains_a_pool_without_nodes() {
         let (configuration, objects) = pool_without_nodes::CHECK
             .code
