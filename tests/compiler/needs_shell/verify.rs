@@ -226,8 +226,12 @@ fn assert_daemon_set_faults_are_found(environment: &Environment, healthy: &Value
 
 /// Asserts that `--prove` runs `gpuc prove` for each pool with a network, and fails with it.
 fn assert_networks_are_proven(environment: &Environment) {
-    const STANDIN: &str =
-        "#!/bin/sh\nprintf '%s\\n' \"$*\" >>\"$PROOFS\"\necho 'judgement'\nexit \"$PROOF_CODE\"\n";
+    const STANDIN: &str = r#"#!/bin/sh
+printf '%s\n' "$*" >>"$PROOFS"
+echo 'judgement'
+echo 'warning[floor-unknown]: x'
+exit "$PROOF_CODE"
+"#;
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("gpuc"), STANDIN).unwrap();
@@ -274,6 +278,13 @@ fn assert_networks_are_proven(environment: &Environment) {
     let (run, calls) = prove("0");
     assert_eq!(run.code, 0, "{}", run.stderr);
     assert_eq!(calls, expected);
+    // A proof with warnings is not the same as one without.
+    assert_eq!(
+        run.stderr.contains("warning[floor-unknown]"),
+        !expected.is_empty(),
+        "{}",
+        run.stderr
+    );
     let (run, _) = prove("1");
     assert_eq!(run.code != 0, !expected.is_empty(), "{}", run.stderr);
     assert_eq!(
