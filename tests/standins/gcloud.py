@@ -3,7 +3,7 @@
 import os
 import re
 
-from . import gke_pool
+from . import gce, gke_pool
 from .cli import BOOL, REPEAT, VALUE, Command, CommandError, Failure, Tool, Unsupported, flags
 from .cli import flag_table, print_json, query, version_command, without_internal_keys
 
@@ -373,6 +373,9 @@ def _cluster_settings(call, cluster):
         if cluster.get("networkConfig", {}).get("datapathProvider") != "ADVANCED_DATAPATH":
             raise _command_error(call, "Multi-networking requires Dataplane V2.")
         cluster["networkConfig"]["enableMultiNetworking"] = True
+    # GKE enables shielded nodes by default.
+    if call.has("--enable-shielded-nodes") or call.command == "container clusters create":
+        cluster["shieldedNodes"] = {"enabled": True} if call.get("--enable-shielded-nodes", True) else {}
     _addons(call, cluster)
     _maintenance(call, cluster)
     if call.has("--release-channel"):
@@ -599,7 +602,7 @@ def _tables(name, command):
                 kind = REPEAT if about.get("repeat") else _KINDS.get(about["type"], VALUE)
                 found[flag] = BOOL if flag == "--quiet" else kind
                 aliases |= {alias: flag for alias in about.get("alias", [])}
-            return found, aliases
+            return found | gce.NEWER_FLAGS.get(name, {}), aliases
     return None
 
 
@@ -657,6 +660,7 @@ _COMMANDS = {
     "container operations describe": (describe_operation, False, _WHERE),
     "container operations list": (list_operations, False, _WHERE | flags("", "filter sort-by limit")),
     "container operations wait": (wait_for_operation, False, _WHERE),
+    **gce.commands(_print_result),
 }
 
 _LOGIN = ("ERROR: (gcloud) There was a problem refreshing your current auth tokens: ('invalid_grant: Bad Request',"

@@ -1,6 +1,8 @@
 """The GKE NodePool object: the fields that the flags of gcloud set, and the output of describe."""
 
-from .cli import CommandError, flags
+from pathlib import Path
+
+from .cli import CommandError, flags, yaml
 
 # Settings that one call of `node-pools update` can combine. Every other flag requires its own call.
 TOGETHER = [
@@ -43,7 +45,8 @@ CREATE_FLAGS = UPDATE_FLAGS | flags(
     "spot preemptible shielded-secure-boot shielded-integrity-monitoring",
     "num-nodes image-type node-version max-pods-per-node placement-type placement-policy"
     " reservation-affinity reservation local-nvme-ssd-block ephemeral-storage-local-ssd"
-    " local-ssd-count scopes service-account metadata min-cpu-platform boot-disk-kms-key",
+    " local-ssd-count scopes service-account metadata min-cpu-platform boot-disk-kms-key"
+    " accelerator-network-profile",
     repeats="additional-node-network additional-pod-network",
 )
 
@@ -64,6 +67,7 @@ _TEXT = {
     "--node-version": "version",
     "--placement-type": "placementPolicy.type",
     "--placement-policy": "placementPolicy.policyName",
+    "--accelerator-network-profile": "networkConfig.acceleratorNetworkProfile",
     "--service-account": "config.serviceAccount",
     "--min-cpu-platform": "config.minCpuPlatform",
     "--boot-disk-kms-key": "config.bootDiskKmsKey",
@@ -228,8 +232,31 @@ def write(pool, call, creating):
         if call.has(networks):
             found = [parse_dict(networks, each) for each in call.get(networks)]
             _set(pool, "networkConfig." + key, [_network(each) for each in found])
+    if call.has("--system-config-from-file"):
+        _system_config(config, call.get("--system-config-from-file"))
     _upgrades(pool, call)
     _autoscaling(pool, call)
+
+
+_HUGE_PAGES = {"hugepage_size2m": "hugepageSize2m", "hugepage_size1g": "hugepageSize1g"}
+
+
+def _system_config(config, path):
+    """Read a node system configuration. Source: api_lib/container/util.py, LoadSystemConfigFromYAML, SDK 528.0.0."""
+    flag = "--system-config-from-file"
+    try:
+        given = yaml().safe_load(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CommandError(1, f"Failed to read {path}: {error}") from error
+    linux = given.pop("linuxConfig", {})
+    if given:
+        raise CommandError(1, f"Invalid node config: unsupported key {sorted(given)[0]} of {flag}")
+    pages = linux.pop("hugepageConfig", None)
+    if linux:
+        raise CommandError(1, f"Invalid node config: the fake does not know {sorted(linux)[0]} of {flag}")
+    if pages is not None:
+        found = {_HUGE_PAGES[key]: str(value) for key, value in pages.items()}
+        config["linuxNodeConfig"] = {"hugepages": {key: int(value) for key, value in found.items()}}
 
 
 def _network(given):

@@ -10,6 +10,7 @@ import sys
 
 SKELETON = {
     "gke": {"clusters": {}, "pools": {}},
+    "gce": {"resourcePolicies": {}, "networks": {}, "subnetworks": {}, "firewalls": {}},
     "aks": {"groups": {}, "clusters": {}, "pools": {}},
     "eks": {
         "clusters": {},

@@ -203,9 +203,10 @@ pub struct Network {
     /// Elastic Fabric Adapter (EFA) on every network interface of the machine that supports it. On EKS.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub efa: Option<Spanned<Empty>>,
-    /// GPUDirect-TCPXO or GPUDirect-TCPX: GPUs communicate with GPUs on other nodes over dedicated networks, without
-    /// the CPU. On GKE. gpuc configures pods of multi-node workloads for it, including the NCCL settings. Teams that
-    /// use the pool need `podSecurity: privileged`, because these pods use `hostPath` volumes and devices of the node.
+    /// GPUDirect: GPUs communicate with GPUs on other nodes over dedicated networks, without the CPU. On GKE, with the
+    /// technology of the machine type: TCPX, TCPXO or RDMA. gpuc configures pods of multi-node workloads for it,
+    /// including the NCCL settings. Teams that use the pool need `podSecurity: privileged`, because these pods use
+    /// `hostPath` volumes and devices of the node.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpudirect: Option<Spanned<Gpudirect>>,
     /// RDMA network adapters from NVIDIA, advertised to pods by the Network Operator. On premises, and InfiniBand on
@@ -213,6 +214,11 @@ pub struct Network {
     /// processes; with `runAs`, the image's limit on locked memory applies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rdma: Option<Spanned<Rdma>>,
+    /// NVLink between the GPUs of a rack, for GB200 and GB300. Each workload on several nodes gets a ComputeDomain, in
+    /// which NVIDIA's DRA driver connects the nodes of its pods through IMEX; the device plugin still allocates the
+    /// GPUs. Hosts on premises need the package `nvidia-imex`, with its service masked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compute_domains: Option<Spanned<Empty>>,
     /// Placement of nodes close to each other.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placement: Option<Spanned<Placement>>,

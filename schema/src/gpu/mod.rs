@@ -83,7 +83,9 @@ pub static MULTI_NODE_NVLINK_MODELS: &[&GpuModel] = &[&GB200_186GB, &GB300_279GB
 pub const NVLINK_BENCHMARK_MODEL: &str = "h100-sxm5-80gb";
 
 impl GpuModel {
-    /// Whether the model has multi-node NVLink.
+    /// Whether NVLink connects GPUs of different nodes. Containers use it through IMEX channels.
+    ///
+    /// Source: NVIDIA/k8s-dra-driver-gpu README.md (multi-node NVLink on GB200 and similar systems), 2026-11-21.
     pub fn has_multi_node_nvlink(&self) -> bool {
         MULTI_NODE_NVLINK_MODELS
             .iter()
@@ -170,15 +172,6 @@ impl fmt::Display for ComputeCapability {
 }
 
 impl GpuModel {
-    /// Whether NVLink connects GPUs of different nodes. Containers use it through IMEX channels.
-    ///
-    /// Source: NVIDIA/k8s-dra-driver-gpu README.md (multi-node NVLink on GB200 and similar systems), 2026-11-21.
-    pub fn supports_multi_node_nvlink(&self) -> bool {
-        [&GB200_186GB, &GB300_279GB]
-            .iter()
-            .any(|model| model.key == self.key)
-    }
-
     /// The maximum number of concurrent MPS clients per GPU: 48 from Volta on, 16 before.
     pub fn mps_max_clients(&self) -> u32 {
         if self.architecture >= GpuArchitecture::Volta {

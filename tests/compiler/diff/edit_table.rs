@@ -50,6 +50,8 @@ const AKS_OPERATOR: &str = "examples/aks-operator-mig/gpu-cluster.yaml";
 const GKE_EXISTING: &str = "tests/compiler/rich/gke-zonal.yaml";
 const SMALLEST: &str = "examples/quickstart/gpu-cluster.yaml";
 const EKS_EXISTING_EXAMPLE: &str = "examples/eks-existing/gpu-cluster.yaml";
+const GKE_RACK: &str = "tests/compiler/rich/gke-rack.yaml";
+const GKE_NETWORKS: &str = "tests/compiler/needs_shell/gcp-networks.yaml";
 const RACK: &str = "examples/on-prem-dgx/gpu-cluster.yaml";
 const TAINTED: &str = "examples/eks-training-h100/gpu-cluster.yaml";
 
@@ -148,6 +150,8 @@ const ROWS: &[EditRow] = &[
     (GKE, "privateNodes: true", "privateNodes: false", Replaced, "private nodes"),
     (GKE, "{network: gpu-0, subnetwork: gpu-0}", "{network: gpu-9, subnetwork: gpu-9}", Replaced, "networks of the GPU interfaces"),
     (GKE, "      gpudirect:\n        interfaces:\n          - {network: gpu-0, subnetwork: gpu-0}\n          - {network: gpu-1, subnetwork: gpu-1}\n          - {network: gpu-2, subnetwork: gpu-2}\n          - {network: gpu-3, subnetwork: gpu-3}\n", "", Replaced, "Dataplane V2"),
+    (GKE_RACK, "network: {gpudirect: {managed: {}}, computeDomains: {}, placement: {group: racks}}", "network: {computeDomains: {}, placement: {group: racks}}", Replaced, "network profile of the GPU interfaces"),
+    (GKE_NETWORKS, "machine: a3-highgpu-8g\n    zones: [us-central1-a]\n    nodes: {count: 2}\n    network: {gpudirect: {create: {cidr: 172.20.0.0/16}}}\n  - name: rdma\n    machine: a4-highgpu-8g\n    zones: [us-central1-b]\n    nodes: {count: 2}\n    network: {gpudirect: {create: {cidr: 172.20.0.0/16}}}", "machine: a3-highgpu-8g\n    zones: [us-central1-a]\n    nodes: {count: 2}\n    network: {gpudirect: {create: {cidr: 172.30.0.0/16}}}\n  - name: rdma\n    machine: a4-highgpu-8g\n    zones: [us-central1-b]\n    nodes: {count: 2}\n    network: {gpudirect: {create: {cidr: 172.30.0.0/16}}}", Replaced, "range"),
     (GKE, "releaseChannel: rapid", "releaseChannel: regular", Nothing, "release channel"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 6}", CapacityGained, "pool shares"),
     (GKE_SMALL, "replicas: 4", "replicas: 2", DevicePluginRestarted, "sharing"),
@@ -353,7 +357,15 @@ fn edits_have_their_impact_and_cause() {
 
 /// Fields that have the same value in every cluster, so that no edit of a file changes them. The test changes the
 /// desired value of the cloud resource, as a newer gpuc could.
-const CONSTANT_FIELDS: &[(&str, &str)] = &[(AKS, "network")];
+const CONSTANT_FIELDS: &[(&str, &str)] = &[
+    (AKS, "network"),
+    (GKE_NETWORKS, "subnetworks of its own"),
+    (GKE_NETWORKS, "MTU"),
+    (GKE_NETWORKS, "network profile"),
+    (GKE_NETWORKS, "network of the rule"),
+    (GKE_NETWORKS, "description"),
+    (GKE_RACK, "topology"),
+];
 
 /// The differences if the desired value of a field changes.
 fn diff_with_other_value(file: &str, field: &str) -> Diff {

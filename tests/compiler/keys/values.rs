@@ -228,6 +228,10 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "nodePools.network.gpudirect.interfaces",
+        &["[{network: gpu-0, subnetwork: gpu-0-sub}]"],
+    ),
+    (
         "nodePools.network.rdma",
         &["{infiniband: {}}", "{roce: {}}"],
     ),

@@ -361,11 +361,18 @@ fn chart_daemon_sets(chart: &str, values: &Value, nodes: &mut [Value]) -> Vec<Va
     if chart.starts_with("dra-driver-nvidia-gpu") {
         let path = "registry.k8s.io/dra-driver-nvidia/dra-driver-nvidia-gpu:v0.4.0";
         let name = "dra-driver-nvidia-gpu-kubelet-plugin";
+        let containers = [("computeDomains", "compute-domains"), ("gpus", "gpus")];
+        let enabled = containers
+            .into_iter()
+            .filter(|(resource, _)| values["resources"][resource]["enabled"] == true);
+        let enabled: Vec<Value> = enabled
+            .map(|(_, name)| json!({"name": name, "image": path}))
+            .collect();
         let own = daemon_set(
             name,
             "dra-driver-nvidia-gpu",
             &values["kubeletPlugin"],
-            &image(path, "gpus"),
+            &json!(enabled),
         );
         return vec![own];
     }

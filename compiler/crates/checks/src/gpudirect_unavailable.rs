@@ -11,12 +11,11 @@ pub(super) static RULE: Rule = Rule {
         name: "gpudirect-unavailable",
         severity: Severity::Error,
         summary: "gpuc cannot set up GPUDirect for the machines of a pool",
-        checks: "Whether the machines of a pool with `network.gpudirect` have GPUDirect-TCPXO or -TCPX:
-`a3-megagpu-8g` and `a3-highgpu-8g` on GKE.",
-        reason: "Other machines have no network interfaces for it, or use another protocol. `a3-ultragpu-8g`,
-`a4-highgpu-8g` and later machines have GPUDirect RDMA. The NCCL settings for it differ by machine
-and by release of Google's plugin, and a script on the node sets them. gpuc cannot write them into a
-workload, and a workload without them fails.",
+        checks: "Whether the machines of a pool with `network.gpudirect` have network interfaces for their GPUs, and whether
+gpuc supports these networks for them. On GKE, `a3-highgpu-8g` and `a3-megagpu-8g` need `interfaces`,
+`a4x-maxgpu-4g-metal` needs `managed`, and `a3-ultragpu-8g`, `a4-highgpu-8g` and `a4x-highgpu-4g` have both.",
+        reason: "Other machines have no network interfaces for it. GKE's network driver does not know the interfaces of
+GPUDirect-TCPX and -TCPXO, and its multi-networking does not support bare-metal machines.",
         remedy: "Follow the help. EKS has `efa`; AKS and your own hosts have `rdma`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -45,7 +44,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             continue;
         }
         let no_rdma = match cluster.cloud.gpudirect(pool) {
-            Some(Ok(_)) => continue,
+            Some(Ok(())) => continue,
             Some(Err(no_rdma)) => no_rdma,
             None => NoRdma {
                 reason: format!(
@@ -87,7 +86,8 @@ mod tests {
         assert_eq!(found(google, "a3-megagpu-8g"), 0);
         assert_eq!(found(google, "a3-highgpu-8g"), 0);
         assert_eq!(found(google, "a3-highgpu-4g"), 1);
-        assert_eq!(found(google, "a3-ultragpu-8g"), 1);
+        assert_eq!(found(google, "a3-ultragpu-8g"), 0);
+        assert_eq!(found(google, "a4x-maxgpu-4g-metal"), 1);
         assert_eq!(found(google, "e2-standard-4"), 1);
         let amazon = "aws: {account: '123456789012', region: us-east-1, cluster: {create: {}}}";
         assert_eq!(found(amazon, "p5.48xlarge"), 1);

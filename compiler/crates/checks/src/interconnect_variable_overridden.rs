@@ -53,7 +53,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(interconnect) = interconnect else {
             continue;
         };
-        for (name, expected) in cluster.cloud.interconnect_settings(pool).env {
+        for (name, expected) in cluster.cloud.interconnect_settings(cluster, pool).env {
             let mut env = pods.env.iter();
             let own = env.find(|(own, _)| own.as_str() == *name);
             let own = own.filter(|(_, value)| value.as_str() != *expected);

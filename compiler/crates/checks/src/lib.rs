@@ -27,6 +27,8 @@ mod autoscaler_unavailable;
 mod capacity_too_small;
 mod capacity_unavailable;
 mod cluster_name_invalid;
+mod compute_domains_mixed;
+mod compute_domains_unavailable;
 mod gds_driver_unavailable;
 mod gpus_per_container_ignores_dra;
 mod gpus_per_container_unenforced;
@@ -137,6 +139,7 @@ mod quota_overcommitted;
 mod quota_pool_dedicated;
 mod quota_pools_indistinguishable;
 mod quota_spans_pools;
+mod rack_nvlink_unused;
 mod rdma_network_missing;
 mod rdma_unavailable;
 mod region_mistyped;
@@ -187,6 +190,7 @@ mod kubernetes_support_ending;
 mod messages;
 mod volume_class_missing;
 mod workload_class_unknown;
+mod workload_command_missing;
 mod workload_counts;
 mod workload_huge_pages_missing;
 mod workload_interconnect_forbidden;
@@ -390,6 +394,10 @@ pub static RULES: &[&Rule] = &[
     &gds_driver_unavailable::RULE,
     &rdma_network_missing::RULE,
     &workload_processes_over_gpus::RULE,
+    &workload_command_missing::RULE,
+    &compute_domains_unavailable::RULE,
+    &compute_domains_mixed::RULE,
+    &rack_nvlink_unused::RULE,
 ];
 
 #[cfg(test)]

@@ -53,7 +53,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         let pool = fitting_pools(cluster, workload).into_iter().find(|pool| {
             !pool.interconnect.is_empty()
-                && cluster.cloud.interconnect_settings(pool).huge_pages_mib > 0
+                && cluster
+                    .cloud
+                    .interconnect_settings(cluster, pool)
+                    .huge_pages_mib
+                    > 0
         });
         let Some(pool) = pool else {
             continue;

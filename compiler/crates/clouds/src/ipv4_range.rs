@@ -52,6 +52,12 @@ impl Ipv4Range {
         network(self) == network(other)
     }
 
+    /// One of the ranges with a longer prefix into which this range is divided, by its number from 0.
+    pub(crate) fn part(self, prefix: u32, number: u32) -> Self {
+        let first = self.first.saturating_add(number << (32 - prefix));
+        Self { first, prefix }
+    }
+
     /// The address at this offset from the first one.
     pub(crate) fn address(self, offset: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.first.saturating_add(offset))

@@ -16,7 +16,7 @@ use crate::karpenter::{NODE_POOL, provisioned};
 use crate::os::os;
 use crate::own_pool::{node_count, own_keys};
 use crate::pool_name::name;
-use crate::rdma::rdma;
+use crate::rdma::{compute_domains, rdma};
 use crate::report::Report;
 use crate::selector::selector;
 use crate::sharing::{SharedPool, Sharing, sharing};
@@ -202,6 +202,8 @@ fn pool<'s>(
     let rdma = rdma(cx, &group);
     let has_rdma = rdma.is_some();
     keys.network.push_some("rdma", rdma);
+    keys.network
+        .push_some("computeDomains", compute_domains(cx, &group));
     push_keys(&mut item, keys, os, is_shared);
     report_other_resources(&name, &group, has_rdma, report);
     let selected = selector(cx, &group, &name);

@@ -1,4 +1,5 @@
-//! The key `network.rdma` of a pool, from the policy by which NVIDIA's Network Operator advertises its devices.
+//! The networks of a pool that components in the cluster configure: `network.rdma`, from the policy by which NVIDIA's
+//! Network Operator advertises its devices, and `network.computeDomains`, from the pods of NVIDIA's DRA driver.
 
 use gpuc_live::objects::Object;
 use gpuc_live::state::Kind;
@@ -36,6 +37,26 @@ pub(crate) fn rdma(cx: &Context<'_>, group: &Group<'_>) -> Option<Item> {
         });
         is_of_group.then(|| Item::single(kind, Item::map(driver).sure(at)))
     })
+}
+
+/// Whether NVIDIA's DRA driver serves ComputeDomains on the nodes of a group, and no GPUs: with `allocation: dra`, gpuc
+/// enables ComputeDomains by the GPU model.
+///
+/// Source: kubernetes-sigs/dra-driver-nvidia-gpu@95932046
+/// `deployments/helm/dra-driver-nvidia-gpu/templates/kubeletplugin.yaml`, the names of the containers.
+pub(crate) fn compute_domains(cx: &Context<'_>, group: &Group<'_>) -> Option<Item> {
+    const CONTAINER: &str = "compute-domains";
+    let mut pods = group.nodes.iter().flat_map(|node| cx.pods_on(node));
+    let pod = pods.find(|pod| {
+        let has = |name: &str| pod.spec.containers.iter().any(|it| it.name == name);
+        has(CONTAINER) && !has("gpus")
+    })?;
+    let at = source(
+        format!("Pod {}/{}", pod.metadata.namespace, pod.metadata.name),
+        "spec.containers",
+        CONTAINER,
+    );
+    Some(Item::map::<String>([]).sure(at))
 }
 
 fn selects(policy: &Object, group: &Group<'_>) -> bool {

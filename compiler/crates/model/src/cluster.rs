@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use gpuc_schema::Spanned;
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, GpuCluster, NodePool};
+use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::node::DerivationReason;
 use jiff::civil::Date;
 
@@ -76,6 +76,24 @@ impl Cluster {
         self.gpu_pools()
             .map(|(pool, _)| pool)
             .filter(|pool| pool.allocation.value == Allocation::Dra)
+    }
+
+    /// The pools whose GPUs NVLink connects in ComputeDomains.
+    pub fn compute_domain_pools(&self) -> impl Iterator<Item = (&Pool, Span)> {
+        let pools = self.gpu_pools().map(|(pool, _)| pool);
+        pools.filter_map(|pool| {
+            let written = pool.settings.network.compute_domains?;
+            Some((pool, written.span))
+        })
+    }
+
+    /// The pools on whose nodes NVIDIA's DRA driver runs: for their GPUs, or for ComputeDomains.
+    pub fn dra_driver_pools(&self) -> impl Iterator<Item = &Pool> {
+        let pools = self.gpu_pools().map(|(pool, _)| pool);
+        pools.filter(|pool| {
+            pool.allocation.value == Allocation::Dra
+                || pool.settings.network.compute_domains.is_some()
+        })
     }
 
     /// The settings of a pool exactly as they are in the file, for rules that report unused or contradictory settings.

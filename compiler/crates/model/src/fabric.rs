@@ -204,7 +204,8 @@ pub fn pool_fabric(cluster: &Cluster, pool: &Pool, nodes: u32) -> Result<Fabric,
             }),
         };
     }
-    let uses_imex = pool.extras.iter().any(|extra| extra.value == Extra::Imex);
+    let uses_imex = pool.extras.iter().any(|extra| extra.value == Extra::Imex)
+        || pool.settings.network.compute_domains.is_some();
     if gpus.model.has_multi_node_nvlink() && uses_imex {
         return Ok(Fabric::Mnnvl);
     }

@@ -58,7 +58,7 @@ pub use pool::{
     Label, MachineType, Pool, PoolGpus, PoolSettings, PoolSpec, PoolTaint, SetBy, Toleration,
 };
 pub use quantity::{Amounts, Quantity};
-pub use queues::{DEFAULT_QUEUE, QUEUE_LABEL, TEAM_LABEL, topology_levels};
+pub use queues::{DEFAULT_QUEUE, QUEUE_LABEL, QueuedClaim, TEAM_LABEL, topology_levels};
 pub use quota_totals::QuotaTotal;
 pub use registry::Registry;
 pub use resolved::Resolved;

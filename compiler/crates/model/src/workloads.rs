@@ -1,7 +1,7 @@
 //! The pools, namespaces and resource requests of workloads.
 
 use gpuc_schema::Spanned;
-use gpuc_schema::config::{Allocation, TaintEffect, Task, Workload};
+use gpuc_schema::config::{Allocation, Gpudirect, TaintEffect, Task, Workload};
 
 use super::{
     Cluster, DeviceClass, DeviceKind, ExtendedResourceRequest, Pool, PoolTaint, Sharing, Team,
@@ -183,9 +183,24 @@ fn retain_same_interconnect(pools: &mut Vec<&Pool>) {
             .network
             .gpudirect
             .iter()
-            .flat_map(|it| &it.interfaces)
-            .map(|it| (it.subnetwork.value.clone(), 1));
-        advertised.chain(gpudirect).collect::<Vec<_>>()
+            .flat_map(|it| match &it.value {
+                Gpudirect::Interfaces(interfaces) => (interfaces.iter())
+                    .map(|it| (it.subnetwork.value.clone(), 1))
+                    .collect(),
+                // The networks depend on the machine type.
+                Gpudirect::Create(_) | Gpudirect::Managed(_) => {
+                    let machine = pool.machine_name.iter();
+                    machine
+                        .map(|machine| (machine.value.clone(), 1))
+                        .collect::<Vec<_>>()
+                }
+            });
+        let domains = pool.settings.network.compute_domains.iter();
+        let domains = domains.map(|_| ("ComputeDomain".to_owned(), 1));
+        advertised
+            .chain(gpudirect)
+            .chain(domains)
+            .collect::<Vec<_>>()
     };
     let first = pools
         .iter()

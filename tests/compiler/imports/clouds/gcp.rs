@@ -5,7 +5,8 @@
 
 use gpuc_model::{Cluster, Pool, Sharing};
 use gpuc_schema::config::{
-    Capacity, DevicePlugin, DriverOwner, Gcp, LocalDisks, OsFamily, Placement, TaintEffect,
+    Capacity, DevicePlugin, DriverOwner, Gcp, Gpudirect, LocalDisks, OsFamily, Placement,
+    TaintEffect,
 };
 use serde_json::{Value, json};
 
@@ -95,11 +96,15 @@ fn node_pool(cluster: &Cluster, section: &Gcp, pool: &Pool, link: &str) -> Value
     let max_pods = settings.max_pods.map_or(110, |it| it.value);
     value["maxPodsConstraint"] = json!({"maxPodsPerNode": max_pods.to_string()});
     if let Some(gpudirect) = &settings.network.gpudirect {
-        let interfaces = gpudirect
-            .interfaces
-            .iter()
-            .map(|it| json!({"network": it.network.value, "subnetwork": it.subnetwork.value}));
-        value["networkConfig"]["additionalNodeNetworkConfigs"] = interfaces.collect();
+        if let Gpudirect::Interfaces(interfaces) = &gpudirect.value {
+            let interfaces = interfaces
+                .iter()
+                .map(|it| json!({"network": it.network.value, "subnetwork": it.subnetwork.value}));
+            value["networkConfig"]["additionalNodeNetworkConfigs"] = interfaces.collect();
+        }
+        if gpudirect.value.is_managed() {
+            value["networkConfig"]["acceleratorNetworkProfile"] = json!("auto");
+        }
     }
     match settings.network.placement.as_ref().map(|it| &it.value) {
         Some(Placement::Compact) => value["placementPolicy"] = json!({"type": "COMPACT"}),

@@ -269,7 +269,7 @@ impl NodeFacts for Eks {
     ///
     /// Source: <https://docs.aws.amazon.com/eks/latest/userguide/device-management-efa.html>, read 2026-11-21.
     /// `FI_PROVIDER` is libfabric's: ofiwg/libfabric `man/fabric.7.md` (from memory).
-    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
+    fn interconnect_settings(&self, _cluster: &Cluster, pool: &Pool) -> InterconnectSettings {
         let has_huge_pages = reserved::has_huge_pages(pool);
         InterconnectSettings {
             env: &[("FI_PROVIDER", "efa")],

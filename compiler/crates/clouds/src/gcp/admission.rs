@@ -29,6 +29,8 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
         .map(|(pool, _)| pool)
         .flat_map(|pool| [pool.driver.span, pool.plugin.span]);
     let claimed = cluster.dra_pools().map(|pool| pool.allocation.span);
+    let domains = cluster.compute_domain_pools().map(|(_, span)| span);
+    let claimed = claimed.chain(domains);
     // Namespaces of charts belong to the component `namespaces`, which is installed before the charts.
     let namespaces = [
         (

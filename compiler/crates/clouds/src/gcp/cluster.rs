@@ -20,7 +20,7 @@ use super::location::{self, Target};
 use super::setting::Setting;
 use super::{
     DEFAULT_POOL, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
-    ownership, pool, section, state,
+    ownership, pool, section, state, system_config, workload_policy,
 };
 
 /// A GKE cluster.
@@ -57,18 +57,26 @@ const GCLOUD: Tool = Tool {
     version_prefix: "Google Cloud SDK ",
 };
 
-/// A release with `--add-maintenance-exclusion-until-end-of-support`, which was added between 569.0.0 and
-/// 581.0.0 according to a third party's summary of the release notes, 2026-11-24.
+/// A release with `--add-maintenance-exclusion-until-end-of-support`: its own release notes, of 2026-05-19.
 const GCLOUD_WITH_UNTIL_END_OF_SUPPORT: Tool = Tool {
-    minimum_versions: &["581.0.0"],
+    minimum_versions: &["569.0.0"],
+    ..GCLOUD
+};
+
+/// A release with `--accelerator-network-profile`: its own release notes, of 2026-03-31.
+const GCLOUD_WITH_NETWORK_PROFILE: Tool = Tool {
+    minimum_versions: &["563.0.0"],
     ..GCLOUD
 };
 
 /// The gcloud that the scripts require.
-fn gcloud(create: Option<&GcpCreate>) -> Tool {
+fn gcloud(cluster: &Cluster, create: Option<&GcpCreate>) -> Tool {
     let exclusion = create.and_then(|create| create.maintenance_exclusion.as_ref());
+    let mut pools = gpudirect::gpudirect_pools(cluster);
     if exclusion.is_some_and(|exclusion| exclusion.end.is_none()) {
         GCLOUD_WITH_UNTIL_END_OF_SUPPORT
+    } else if pools.any(|(pool, written, _)| written.value.is_managed() && !pool.is_existing()) {
+        GCLOUD_WITH_NETWORK_PROFILE
     } else {
         GCLOUD
     }
@@ -78,16 +86,17 @@ fn gcloud(create: Option<&GcpCreate>) -> Tool {
 pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     let target = location::cluster_target(&cluster);
     let create = create_section(&cluster.config);
-    let mut resources: Vec<_> = create
-        .map(|create| resource(cluster, create, target))
-        .into_iter()
-        .collect();
-    let created_pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
-    resources.extend(created_pools.map(|pool| pool::resource(cluster, pool, target)));
+    let mut resources = gpudirect::network_resources(cluster, target);
+    resources.extend(create.map(|create| resource(cluster, create, target)));
+    let created_pools = || cluster.pools.iter().filter(|pool| !pool.is_existing());
+    resources.extend(
+        created_pools().filter_map(|pool| workload_policy::resource(cluster, pool, target)),
+    );
+    resources.extend(created_pools().map(|pool| pool::resource(cluster, pool, target)));
     resources.extend(create.map(|_| default_pool_removal(cluster, target)));
     let query = ["gcloud", "projects", "describe", target.project];
     Provisioning {
-        tools: vec![gcloud(create), Tool::any_version("jq")],
+        tools: vec![gcloud(&cluster, create), Tool::any_version("jq")],
         identity: vec![IdentityCheck {
             subject: "Google Cloud project",
             is_location: true,
@@ -106,7 +115,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         update_state: None,
         resources,
         credentials: Credentials::Fetch(target.cluster_command("get-credentials")),
-        files: Vec::new(),
+        files: system_config::files(cluster),
     }
 }
 
@@ -175,6 +184,7 @@ fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>
     settings.extend(subnetwork(create));
     settings.push(private_nodes(create));
     settings.extend(dataplane_settings(cluster, target));
+    settings.extend(shielded_nodes(cluster, target));
     settings.push(release_channel(create, target));
     settings.push(control_plane(cluster, target));
     settings.push(workload_identity(create, target));
@@ -214,21 +224,41 @@ fn private_nodes(create: &GcpCreate) -> Setting {
 fn dataplane_settings(cluster: Checked<'_>, target: Target<'_>) -> Vec<Setting> {
     const DATAPLANE: &str = "--enable-dataplane-v2";
     const MULTI_NETWORKING: &str = "--enable-multi-networking";
-    if let Some((_, written, _)) = gpudirect::gpudirect_pools(&cluster).next() {
+    let pools = || gpudirect::gpudirect_pools(&cluster);
+    let mut settings = Vec::new();
+    if let Some((_, written, _)) = pools().next() {
+        let dataplane = Setting::new(&kinds::DATAPLANE, json!(true), written.span);
+        settings.push(dataplane.with_flag(DATAPLANE));
+    }
+    if let Some((_, written, _)) = pools().find(|(_, written, _)| !written.value.is_managed()) {
         let multi_networking = Setting::new(&kinds::MULTI_NETWORKING, json!(true), written.span);
         let update = target
             .cluster_command("update")
             .with_arguments([MULTI_NETWORKING]);
-        return vec![
-            Setting::new(&kinds::DATAPLANE, json!(true), written.span).with_flag(DATAPLANE),
+        settings.push(
             multi_networking
                 .with_flag(MULTI_NETWORKING)
                 .with_update(update),
-        ];
+        );
+    }
+    if !settings.is_empty() {
+        return settings;
     }
     let isolated = cluster.isolation_spans().next();
     let policies = |span| Setting::new(&kinds::POLICIES, json!(true), span).with_flag(DATAPLANE);
     isolated.map(policies).into_iter().collect()
+}
+
+/// Bare-metal machines do not support shielded nodes, which GKE otherwise enables.
+fn shielded_nodes(cluster: Checked<'_>, target: Target<'_>) -> Option<Setting> {
+    const FLAG: &str = "--no-enable-shielded-nodes";
+    let mut pools = cluster.pools.iter().filter(|pool| !pool.is_existing());
+    let pool =
+        pools.find(|pool| gpudirect::pool_adapters(pool).is_some_and(|it| it.is_bare_metal))?;
+    let machine = pool.machine_name.as_ref()?;
+    let setting = Setting::new(&kinds::SHIELDED_NODES, json!(false), machine.span);
+    let update = target.cluster_command("update").with_arguments([FLAG]);
+    Some(setting.with_flag(FLAG).with_update(update))
 }
 
 fn release_channel(create: &GcpCreate, target: Target<'_>) -> Setting {

@@ -14,6 +14,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     POLICIES,
     DATAPLANE,
     MULTI_NETWORKING,
+    SHIELDED_NODES,
     RELEASE_CHANNEL,
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
@@ -89,6 +90,17 @@ pub(super) const MULTI_NETWORKING: FieldKind = FieldKind {
     create_flag: Some("--enable-multi-networking"),
     change: Change::InPlace,
     source: UPDATE_HELP,
+};
+
+pub(super) const SHIELDED_NODES: FieldKind = FieldKind {
+    name: "shielded nodes",
+    read: ".shieldedNodes.enabled // false",
+    create_flag: Some("--no-enable-shielded-nodes"),
+    change: Change::NodeRollout {
+        reason: "GKE recreates the nodes of all pools",
+    },
+    source: "gcloud container clusters update --help, Google Cloud SDK 528.0.0; the need of bare-metal machines: \
+             docs.cloud.google.com/ai-hypercomputer/docs/create/gke-ai-hypercompute-custom-a4x-max, 2026-04-06",
 };
 
 pub(super) const RELEASE_CHANNEL: FieldKind = FieldKind {

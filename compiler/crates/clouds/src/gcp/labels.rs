@@ -11,6 +11,7 @@ use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::{Capacity, DevicePlugin, OsFamily};
 
 use super::accelerator;
+use super::gpudirect::rdma::PROFILE_LABEL;
 
 /// Labels of a pool that gpuc creates.
 pub(super) fn automatic_labels(pool: &Pool) -> Vec<CloudLabel> {
@@ -41,6 +42,11 @@ pub(super) fn automatic_labels(pool: &Pool) -> Vec<CloudLabel> {
         ]),
     }
     labels.push(CloudLabel::absent("cloud.google.com/gke-preemptible"));
+    let gpudirect = pool.settings.network.gpudirect.as_ref();
+    if gpudirect.is_some_and(|it| it.value.is_managed()) {
+        let (key, value) = PROFILE_LABEL;
+        labels.push(CloudLabel::certain(key, value));
+    }
     let machine = pool.machine_name.as_ref();
     if let Some((family, _)) = machine.and_then(|machine| machine.split_once('-')) {
         labels.push(CloudLabel::possible(

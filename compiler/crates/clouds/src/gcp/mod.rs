@@ -29,10 +29,12 @@ mod setting;
 mod state;
 mod storage;
 mod support;
+mod system_config;
 mod taints;
 #[cfg(test)]
 mod testing;
 mod upgrades;
+mod workload_policy;
 pub mod zones;
 
 use gpuc_schema::config::{
@@ -134,6 +136,10 @@ static FACTS: CloudFacts = CloudFacts {
 
 static RESOURCES: &[&ResourceKind] = &[
     &cluster::CLUSTER,
+    &gpudirect::NETWORK,
+    &gpudirect::SUBNETWORK,
+    &gpudirect::FIREWALL_RULE,
+    &workload_policy::POLICY,
     &pool::POOL,
     &cluster::DEFAULT_POOL_REMOVAL,
 ];
@@ -213,21 +219,23 @@ impl NodeFacts for Gke {
     }
 
     fn required_labels(&self, _autoscaler: Spanned<Autoscaler>, pool: &PoolSpec) -> Vec<Label> {
-        let mut user_keys = pool.user_labels.keys();
-        let is_set_by_user = user_keys.any(|key| **key == *NO_DEFAULT_PLUGIN);
-        let uses_gke_plugin = pool.plugin.value == DevicePlugin::Cloud;
-        if !pool.has_gpus() || pool.is_existing() || uses_gke_plugin || is_set_by_user {
+        if pool.is_existing() {
             return Vec::new();
         }
-        vec![Label {
-            key: NO_DEFAULT_PLUGIN.to_owned(),
-            value: "true".to_owned(),
-            origin: Origin::fact(
-                [pool.plugin.span, pool.allocation.span],
-                "GKE runs its own device plugin on nodes without this label",
-                "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
-            ),
-        }]
+        let mut labels = gpudirect::required_labels(pool);
+        if pool.has_gpus() && pool.plugin.value != DevicePlugin::Cloud {
+            labels.push(Label {
+                key: NO_DEFAULT_PLUGIN.to_owned(),
+                value: "true".to_owned(),
+                origin: Origin::fact(
+                    [pool.plugin.span, pool.allocation.span],
+                    "GKE runs its own device plugin on nodes without this label",
+                    "NVIDIA/k8s-dra-driver-gpu@22407113 demo/clusters/gke/create-cluster.sh",
+                ),
+            });
+        }
+        labels.retain(|label| !pool.user_labels.keys().any(|key| **key == *label.key));
+        labels
     }
 
     fn automatic_taints(&self, pool: &PoolSpec) -> Vec<PoolTaint> {
@@ -267,8 +275,8 @@ impl NodeFacts for Gke {
         if has_gpudirect { LEVELS } else { &[] }
     }
 
-    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
-        gpudirect::pod_settings(pool)
+    fn interconnect_settings(&self, cluster: &Cluster, pool: &Pool) -> InterconnectSettings {
+        gpudirect::pod_settings(cluster, pool)
     }
 
     fn daemons(&self, _config: &GpuCluster, pool: &Pool) -> Vec<DaemonSetRequests> {
@@ -282,9 +290,9 @@ impl NodeFacts for Gke {
 
     fn network_fabric(&self, pool: &Pool) -> Option<Fabric> {
         pool.settings.network.gpudirect.as_ref()?;
-        gpudirect::pool_protocol(pool)
+        gpudirect::pool_technology(pool)
             .ok()
-            .map(|protocol| protocol.fabric)
+            .map(gpudirect::Technology::fabric)
     }
 
     fn bandwidth_floors(&self) -> &'static [BandwidthFloor] {
@@ -295,12 +303,12 @@ impl NodeFacts for Gke {
         Err(NoRdma {
             reason: "GKE manages the network of its GPU machines itself, with its own plugins"
                 .to_owned(),
-            help: "remove `rdma`; for `a3-megagpu-8g` and `a3-highgpu-8g`, write `gpudirect`",
+            help: "remove `rdma`, and write `gpudirect` for machine types with networks for their GPUs",
         })
     }
 
-    fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
-        Some(gpudirect::pool_protocol(pool).map(|protocol| protocol.interfaces))
+    fn gpudirect(&self, pool: &Pool) -> Option<Result<(), NoRdma>> {
+        Some(gpudirect::pool_technology(pool).map(|_| ()))
     }
 
     /// Source: gcloud 528 `surface/container/node_pools/create.py` (`--disk-size`, at least 10GB); 64 TiB of a

@@ -1,8 +1,10 @@
-//! NVIDIA's driver for Dynamic Resource Allocation, for the pools whose GPUs are allocated through ResourceClaims.
+//! NVIDIA's driver for Dynamic Resource Allocation, for the pools whose GPUs are allocated through ResourceClaims, and
+//! for those whose nodes are connected in ComputeDomains.
 //!
 //! There is one release for all pools: the chart has DeviceClasses, which two releases cannot own, and the kubelet of a
-//! node accepts one driver per name. A node affinity restricts it to the pools with allocation `dra`, so it never runs
-//! next to a device plugin, and it tolerates the taints of those pools.
+//! node accepts one driver per name. A node affinity restricts it to these pools, and it tolerates their taints. It
+//! allocates GPUs only if no device plugin runs on its nodes: the rule `compute-domains-mixed` ensures that all of its
+//! pools agree.
 
 use gpuc_model::check::Checked;
 use gpuc_model::derive::origins;
@@ -40,17 +42,18 @@ pub static DRA_DRIVER_NVIDIA_GPU: Chart = Chart {
 const DAEMON_SET: &str = "dra-driver-nvidia-gpu-kubelet-plugin";
 
 fn releases(cluster: &Checked<'_>) -> Vec<Release> {
-    let pools: Vec<_> = cluster.dra_pools().collect();
+    let pools: Vec<_> = cluster.dra_driver_pools().collect();
     if pools.is_empty() {
         return Vec::new();
     }
+    let domains = cluster.compute_domain_pools().map(|(_, span)| span);
     let inputs = pools.iter().flat_map(|pool| {
         let placement = origins::placement_spans(pool).into_iter();
         placement.chain(origins::serving_spans(pool))
     });
     let origin = Origin::rule(
-        inputs,
-        "one DRA driver serves every pool with allocation `dra`, and runs on no other node",
+        inputs.chain(domains),
+        "one DRA driver serves every pool with allocation `dra` or `computeDomains`, and runs on no other node",
     );
     vec![Release {
         name: DRA_DRIVER_NVIDIA_GPU.name.to_owned(),
@@ -71,13 +74,12 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
     let mut gpus = pools
         .iter()
         .filter_map(|pool| pool.gpus.expect_resolved().as_ref());
+    let allocates_gpus = cluster.dra_pools().next().is_some();
     // The driver's ComputeDomains allocate NVLink between nodes.
-    let domains = gpus.any(|gpus| gpus.model.supports_multi_node_nvlink());
+    let domains = gpus.any(|gpus| gpus.model.has_multi_node_nvlink());
     let is_mps = |pool: &&Pool| matches!(pool.sharing.expect_resolved(), Sharing::Mps { .. });
     let mut values = json!({
-        // The chart requires a confirmation that no device plugin runs on these nodes, which `allocation` ensures.
-        "gpuResourcesEnabledOverride": true,
-        "resources": {"gpus": {"enabled": true}, "computeDomains": {"enabled": domains}},
+        "resources": {"gpus": {"enabled": allocates_gpus}, "computeDomains": {"enabled": domains}},
         "nvidiaDriverRoot": root,
         "resourceApiVersion": claims::API_VERSION,
         "kubeletPlugin": {
@@ -85,6 +87,10 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
             "tolerations": union_of_tolerations(pools.iter().copied()),
         },
     });
+    if allocates_gpus {
+        // The chart requires a confirmation that no device plugin runs on these nodes, which `allocation` ensures.
+        values["gpuResourcesEnabledOverride"] = json!(true);
+    }
     if let Some(affinity) = controllers_affinity(cluster) {
         values["controller"] = json!({"affinity": affinity});
     }

@@ -97,10 +97,6 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
             "/config/secondaryBootDisks",
             "gpuc has no key for secondary boot disks",
         ),
-        (
-            "/networkConfig/acceleratorNetworkProfile",
-            "gpuc names the networks of GPUDirect",
-        ),
     ] {
         described.leave_out("", pointer, reason);
     }
@@ -185,7 +181,12 @@ fn network(described: &Described<'_>, keys: &mut Keys) {
             .sure(at)
         })
         .collect();
-    if !interfaces.is_empty() {
+    if text(value, "/networkConfig/acceleratorNetworkProfile") == Some("auto") {
+        let at = described.at("/networkConfig/acceleratorNetworkProfile", "auto");
+        let managed = Item::map::<String>([]).sure(at);
+        keys.network
+            .push("gpudirect", Item::single("managed", managed));
+    } else if !interfaces.is_empty() {
         let gpudirect = Item::single("interfaces", Item::list(interfaces));
         keys.network.push("gpudirect", gpudirect);
     }

@@ -9,7 +9,7 @@ use crate::json::{items, number, text, texts};
 use crate::tree::{Entries, Item};
 
 use super::json_item;
-use super::pods::PodTemplate;
+use super::pods::{PodTemplate, program};
 
 /// A kind of workload.
 pub(super) struct TaskKind {
@@ -260,8 +260,7 @@ fn leader_worker_set(cx: &Context<'_>, object: &Object, keys: &mut Entries) {
     if let (Some(leader), Some(worker)) = (leader, worker) {
         let mut own = Entries::default();
         for key in ["command", "args"] {
-            let pointer = format!("/{key}");
-            let list = texts(leader.container, &pointer);
+            let list = program(leader.container, key);
             own.push_list(key, list.into_iter().map(Item::text).collect());
         }
         let differs = ["command", "args"].iter().any(|key| {

@@ -56,7 +56,9 @@ impl<'s> PodTemplate<'s> {
 
     /// The name of the pool that the pods select, if they select one.
     pub(super) fn pool<'p>(&self, pools: &'p [Pool<'_>]) -> Option<&'p str> {
-        let selector = text_entries(self.spec, "/nodeSelector");
+        let mut selector = text_entries(self.spec, "/nodeSelector");
+        // gpuc adds the label of GKE's nodes whose networks GKE creates.
+        selector.retain(|(key, _)| *key != "gke.networks.io/accelerator-network-profile");
         if let [("gpuc.dev/pool", name)] = selector[..] {
             return pools
                 .iter()
@@ -120,7 +122,7 @@ impl<'s> PodTemplate<'s> {
             Item::text(text(container, "/image").unwrap_or_default()),
         );
         for key in ["command", "args"] {
-            let list = texts(container, &format!("/{key}"));
+            let list = program(container, key);
             keys.push_list(key, list.into_iter().map(Item::text).collect());
         }
         let sources = items(container, "/envFrom").iter().filter_map(|it| {
@@ -283,4 +285,17 @@ fn claim(object: &Value) -> Option<Item> {
 
 fn gibibytes(amount: &str) -> Option<u32> {
     amount.strip_suffix("Gi")?.parse().ok()
+}
+
+/// The words of `command` or `args` of a container, without the script of the network that gpuc runs before them.
+pub(super) fn program<'v>(container: &'v Value, key: &str) -> Vec<&'v str> {
+    let words = texts(container, &format!("/{key}"));
+    match words.as_slice() {
+        ["/bin/bash", "-c", script, "bash", program @ ..]
+            if script.contains("set_nccl_env.sh") && script.ends_with(r#" && exec "$@""#) =>
+        {
+            program.to_vec()
+        }
+        _ => words,
+    }
 }

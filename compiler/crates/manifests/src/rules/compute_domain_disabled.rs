@@ -11,8 +11,8 @@ pub(super) static RULE: Rule = Rule {
         name: "manifest-compute-domain-disabled",
         severity: Severity::Warning,
         summary: "a ComputeDomain in a cluster without a controller for it",
-        checks: "Whether ComputeDomains are enabled in NVIDIA's DRA driver, which gpuc installs for pools with `allocation: dra`.
-gpuc enables them if a pool has GPUs with NVLink between nodes.",
+        checks: "Whether ComputeDomains are enabled in NVIDIA's DRA driver, which gpuc installs for pools with `allocation: dra`
+or `computeDomains`. gpuc enables them if such a pool has GPUs with NVLink between nodes.",
         reason: "Nothing creates the ResourceClaimTemplate of the ComputeDomain. The pods that use it stay Pending.",
         remedy: "Remove the ComputeDomain. If you install its controller yourself, name the finding in the annotation
 `gpuc.dev/allow`.",
@@ -25,8 +25,8 @@ stack: {allocation: dra}
 nodePools:
   - name: gpu
     gpu: {model: A30, perNode: 2}
-    hosts: [gpu-1, gpu-2]
-    nodes: {count: 2}
+    hosts: [gpu-1]
+    nodes: {count: 1}
 --- # manifest.yaml
 apiVersion: resource.nvidia.com/v1beta1
 kind: ComputeDomain
@@ -41,9 +41,9 @@ spec: {numNodes: 0, channel: {resourceClaimTemplate: {name: channel}}}
 fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     let has_links = |pool: &&gpuc_model::Pool| {
         let gpus = pool.gpus.get().and_then(Option::as_ref);
-        gpus.is_some_and(|gpus| gpus.model.supports_multi_node_nvlink())
+        gpus.is_some_and(|gpus| gpus.model.has_multi_node_nvlink())
     };
-    let mut claimed = ctx.cluster.dra_pools().peekable();
+    let mut claimed = ctx.cluster.dra_driver_pools().peekable();
     // Without such pools, the driver is not gpuc's.
     let Some(first) = claimed.peek().copied() else {
         return;

@@ -72,11 +72,11 @@ fn run(ctx: &CheckContext<'_>, report: &mut Report) {
     if has_driver {
         known.extend(DRIVER_CLASSES);
     }
-    let claimed = ctx.cluster.dra_pools();
+    let claimed = ctx.cluster.dra_driver_pools();
     let mut gpus = claimed.filter_map(|pool| pool.gpus.get()?.as_ref());
     // Custom chart values may enable these classes too.
     let is_customized = ctx.cluster.config.charts.dra_driver_nvidia_gpu.is_some();
-    if gpus.any(|gpus| gpus.model.supports_multi_node_nvlink() || is_customized) {
+    if gpus.any(|gpus| gpus.model.has_multi_node_nvlink() || is_customized) {
         known.extend(DOMAIN_CLASSES);
     }
     let own = ctx

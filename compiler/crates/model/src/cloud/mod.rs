@@ -62,6 +62,23 @@ pub struct PodAdditions {
     pub sidecars: Vec<Value>,
     /// Additional capabilities of the main container.
     pub capabilities: &'static [&'static str],
+    /// A shell command that sets environment variables before the program of the main container starts.
+    pub setup: Option<&'static str>,
+    /// Labels that the pod selects its nodes by, in addition to those of the pool.
+    pub node_selector: Map<String, Value>,
+    /// Devices that the pod claims.
+    pub claims: Vec<PodClaim>,
+}
+
+/// Devices of a DeviceClass of the cloud that a pod claims.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PodClaim {
+    /// The name of the claim in the pod.
+    pub name: &'static str,
+    /// The DeviceClass.
+    pub device_class: &'static str,
+    /// The number of devices.
+    pub count: u32,
 }
 
 /// The machine types of a cloud.
@@ -154,8 +171,8 @@ pub trait NodeFacts {
 
     /// Settings of pods that use a pool's interconnect, in addition to its resources
     /// ([`Self::interconnect_resources`]).
-    fn interconnect_settings(&self, pool: &Pool) -> InterconnectSettings {
-        let _ = pool;
+    fn interconnect_settings(&self, cluster: &Cluster, pool: &Pool) -> InterconnectSettings {
+        let _ = (cluster, pool);
         InterconnectSettings::default()
     }
 
@@ -185,9 +202,9 @@ pub trait NodeFacts {
     /// Whether a pool's nodes have NVIDIA network adapters for RDMA; an error has the reason and the help.
     fn rdma(&self, pool: &Pool, rdma: &Rdma) -> Result<(), NoRdma>;
 
-    /// The number of networks for GPUDirect on a pool's machines; an error has the reason why gpuc does not support
-    /// GPUDirect there, and the help. `None` if the cloud has no such networks.
-    fn gpudirect(&self, pool: &Pool) -> Option<Result<usize, NoRdma>> {
+    /// Whether a pool's machines support GPUDirect over the networks in the file; an error has the reason and the help.
+    /// `None` if the cloud has no such networks.
+    fn gpudirect(&self, pool: &Pool) -> Option<Result<(), NoRdma>> {
         let _ = pool;
         None
     }

@@ -100,7 +100,11 @@ fn sidecar_demand(
     if task.nodes().is_none_or(|nodes| nodes.value == 1) {
         return Demand::default();
     }
-    let containers = cluster.cloud.interconnect_settings(pool).additions.sidecars;
+    let containers = cluster
+        .cloud
+        .interconnect_settings(cluster, pool)
+        .additions
+        .sidecars;
     Demand::from_pod_spec(
         &Node::from_json(json!({"initContainers": containers})),
         defaults,

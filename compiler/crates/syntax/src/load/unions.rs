@@ -11,6 +11,7 @@ pub const UNIONS: &[&str] = &[
     "gitops",
     "monitoring.prometheus",
     "nodePools.capacity",
+    "nodePools.network.gpudirect",
     "nodePools.network.placement",
     "nodePools.network.rdma",
     "nodePools.nodeImage",

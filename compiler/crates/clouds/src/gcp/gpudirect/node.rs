@@ -1,4 +1,5 @@
-//! DaemonSets that prepare the nodes of a pool: the installer of the NCCL plugin, and the device injector.
+//! DaemonSets that prepare the nodes of a pool: the installer of the NCCL plugin; with TCP the device injector, and on
+//! bare metal the configuration of the adapters.
 
 use gpuc_model::derive::{early_tolerations, origins};
 use gpuc_model::plan::Object;
@@ -8,7 +9,9 @@ use gpuc_schema::config::Gpudirect;
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
-use super::{COMPONENT, Protocol};
+use super::rdma::{GIB_NODE_DIR, Plugin};
+use super::tcp::Protocol;
+use super::{Adapters, COMPONENT, Technology};
 
 const NAMESPACE: &str = "kube-system";
 
@@ -53,16 +56,35 @@ chmod -R a+r /dev/aperture_devices
 pub(super) fn daemon_sets(
     pool: &Pool,
     written: &Spanned<Gpudirect>,
-    protocol: &Protocol,
-) -> [Object; 2] {
+    technology: Technology,
+) -> Vec<Object> {
+    let (daemon_sets, reason, source) = match technology {
+        Technology::Tcp(protocol) => (
+            protocol_specs(protocol).into(),
+            "GPUDirect requires the NCCL plugin and the device injector on the nodes",
+            "GoogleCloudPlatform/container-engine-accelerators@10c8d237",
+        ),
+        Technology::Rdma(adapters) => (
+            vec![adapter_spec(adapters)],
+            "GPUDirect RDMA requires software on the nodes",
+            "GoogleCloudPlatform/container-engine-accelerators@992db812 gpudirect-rdma, asapd-lite-installer",
+        ),
+    };
+    let object = |(name, spec): (&'static str, Value)| {
+        let spans = origins::placement_spans(pool)
+            .into_iter()
+            .chain([written.span]);
+        let origin = Origin::fact(spans, reason, source);
+        Object::new(COMPONENT, &daemon_set(pool, name, spec), origin)
+    };
+    daemon_sets.into_iter().map(object).collect()
+}
+
+/// The pods of the DaemonSets of a protocol over TCP, with their names.
+fn protocol_specs(protocol: &Protocol) -> [(&'static str, Value); 2] {
     let plugin = json!({
         "initContainers": installer_containers(protocol),
-        "containers": [{
-            "name": "pause",
-            "image": PAUSE_IMAGE,
-            "resources": {"requests": {"cpu": "1m", "memory": "8Mi"}},
-            "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true},
-        }],
+        "containers": [pause_container()],
         "volumes": [host_path_volume("var-lib", "/var/lib"), host_path_volume("node-bin", "/home/kubernetes/bin")],
     });
     let injector = json!({
@@ -75,17 +97,140 @@ pub(super) fn daemon_sets(
         }],
         "volumes": [host_path_volume("dev", "/dev"), host_path_volume("nri", "/var/run/nri")],
     });
-    let daemon_sets = [(protocol.installer, plugin), (INJECTOR_NAME, injector)];
-    daemon_sets.map(|(name, spec)| {
-        let spans = origins::placement_spans(pool)
-            .into_iter()
-            .chain([written.span]);
-        let origin = Origin::fact(
-            spans,
-            "GPUDirect requires the NCCL plugin and the device injector on the nodes",
-            "GoogleCloudPlatform/container-engine-accelerators@10c8d237",
-        );
-        Object::new(COMPONENT, &daemon_set(pool, name, spec), origin)
+    [(protocol.installer, plugin), (INJECTOR_NAME, injector)]
+}
+
+/// The name of the DaemonSet that installs NCCL's plugin for RDMA.
+const GIB_INSTALLER: &str = "nccl-rdma-installer";
+
+/// The name of the DaemonSet that configures the adapters of bare-metal nodes.
+const ADAPTER_DAEMON: &str = "asapd-lite";
+
+/// Configures the adapters of bare-metal nodes and keeps them running. Google's manifest has a second container, for
+/// network statistics, which gpuc leaves out.
+///
+/// Source: container-engine-accelerators@992db812 `asapd-lite-installer/asapd-lite-installer-a4x-max-bm-cos.yaml`.
+const ADAPTER_IMAGE: &str = "us-docker.pkg.dev/gce-ai-infra/asapd-lite/asapd-lite:v0.0.8";
+
+/// Starts the daemon. An interface whose IPv6 address failed the detection of duplicates has none until it restarts:
+/// the script restarts such interfaces, and then itself.
+const ADAPTER_SCRIPT: &str = r#"/usr/local/bin/run_asapd_lite.sh --run_hairpin_probe=true \
+  --hairpin_sender_port_start=12345 --hairpin_receiver_port_start=23456 --metrics_domain=prod
+sleep 15
+restarted=no
+for path in /sys/class/net/gpu*; do
+  name=${path##*/}
+  if ip -6 address show dev "$name" | grep -q dadfailed; then
+    ip link set dev "$name" down
+    ip link set dev "$name" up
+    restarted=yes
+  fi
+done
+if [ "$restarted" = yes ]; then exit 1; fi
+wait
+"#;
+
+/// The port of the daemon's health check, on the network of the node.
+const ADAPTER_HEALTH_PORT: u16 = 19540;
+
+/// Directories of the node that the daemon of bare-metal adapters uses.
+const ADAPTER_FOLDERS: &[(&str, &str)] = &[
+    ("sys", "/sys"),
+    ("proc", "/proc"),
+    ("udev-rules", "/etc/udev/rules.d"),
+    ("run-udev", "/run/udev"),
+    ("run-asapd", "/run/asapd-lite"),
+    ("log-asapd", "/var/log/google/asapd-lite"),
+    ("lib-asapd", "/var/lib/google/asapd-lite"),
+    ("systemd-system", "/etc/systemd/system"),
+    ("run-systemd", "/run/systemd"),
+];
+
+/// Memory in huge pages of 2 MiB that the daemon of bare-metal adapters uses, in GiB. The node reserves it.
+pub(in super::super) const ADAPTER_HUGE_PAGES_GIB: u32 = 8;
+
+/// Memory of the daemon of bare-metal adapters, in MiB.
+const ADAPTER_MEMORY_MIB: u64 = 1024;
+
+/// The pod of the DaemonSet for machines with RDMA adapters, with its name.
+fn adapter_spec(adapters: &Adapters) -> (&'static str, Value) {
+    match adapters.plugin {
+        Plugin::Node(image) => (GIB_INSTALLER, gib_installer_spec(image)),
+        Plugin::WorkloadImage => (ADAPTER_DAEMON, adapter_daemon_spec()),
+    }
+}
+
+/// The plugin's files go to their own directory, and its libraries also to the directory of the driver.
+fn gib_installer_spec(image: &str) -> Value {
+    let install = "set -ex\n\
+                   /scripts/container_entry.sh install\n\
+                   cp -r /var/lib/gib/lib64/. /node/driver\n\
+                   cp -r /var/lib/gib/. /node/gib\n";
+    json!({
+        "initContainers": [{
+            "name": "install",
+            "image": image,
+            "command": ["/bin/sh", "-c", install],
+            "resources": resource_requests(),
+            "securityContext": {"privileged": true},
+            "volumeMounts": [volume_mount("driver", "/node/driver"), volume_mount("gib", "/node/gib")],
+        }],
+        "containers": [pause_container()],
+        "volumes": [
+            {"name": "driver", "hostPath": {
+                "path": format!("{}/lib64", super::super::os::DRIVER_ROOT), "type": "DirectoryOrCreate",
+            }},
+            {"name": "gib", "hostPath": {"path": GIB_NODE_DIR, "type": "DirectoryOrCreate"}},
+        ],
+    })
+}
+
+fn adapter_daemon_spec() -> Value {
+    let probe = json!({"httpGet": {"path": "/healthz", "port": ADAPTER_HEALTH_PORT}});
+    let mut liveness = probe.clone();
+    liveness["initialDelaySeconds"] = json!(60);
+    let folders = ADAPTER_FOLDERS.iter();
+    let mut mounts: Vec<Value> = folders
+        .clone()
+        .map(|(name, path)| volume_mount(name, path))
+        .collect();
+    mounts.push(volume_mount("huge-pages", "/hugepages-2Mi"));
+    let mut volumes: Vec<Value> = folders
+        .map(|(name, path)| host_path_volume(name, path))
+        .collect();
+    volumes.push(json!({"name": "huge-pages", "emptyDir": {"medium": "HugePages-2Mi"}}));
+    let amounts = json!({
+        "cpu": format!("{}m", REQUESTS.0),
+        "memory": format!("{ADAPTER_MEMORY_MIB}Mi"),
+        "hugepages-2Mi": format!("{ADAPTER_HUGE_PAGES_GIB}Gi"),
+    });
+    let mut limits = amounts.clone();
+    if let Some(limits) = limits.as_object_mut() {
+        limits.remove("cpu");
+    }
+    json!({
+        "containers": [{
+            "name": "asapd-lite",
+            "image": ADAPTER_IMAGE,
+            "command": ["/bin/bash", "-c", ADAPTER_SCRIPT],
+            "env": [{"name": "LD_LIBRARY_PATH", "value": "/asapd-lite/controller"}],
+            "livenessProbe": liveness,
+            "readinessProbe": probe,
+            "resources": {"requests": amounts, "limits": limits},
+            "securityContext": {"privileged": true},
+            "volumeMounts": mounts,
+        }],
+        "volumes": volumes,
+    })
+}
+
+/// The container that keeps an installer pod running.
+fn pause_container() -> Value {
+    json!({
+        "name": "pause",
+        "image": PAUSE_IMAGE,
+        "resources": {"requests": {"cpu": "1m", "memory": "8Mi"}},
+        "securityContext": {"allowPrivilegeEscalation": false, "readOnlyRootFilesystem": true},
     })
 }
 
@@ -156,12 +301,23 @@ fn daemon_set(pool: &Pool, name: &str, mut spec: Value) -> Value {
 /// Requests of each container except the pause container: millicores and MiB.
 const REQUESTS: (u64, u64) = (150, 256);
 
-/// The DaemonSets of a pool with their requests; for the installer those of its init containers, which are the largest.
-pub(super) fn protocol_daemons(protocol: &Protocol) -> [DaemonSetRequests; 2] {
-    [
-        DaemonSetRequests::new(protocol.installer, REQUESTS),
-        DaemonSetRequests::new(INJECTOR_NAME, REQUESTS),
-    ]
+/// The DaemonSets of a pool with their requests; for an installer those of its init containers, which are the largest.
+pub(super) fn daemons(technology: Technology) -> Vec<DaemonSetRequests> {
+    match technology {
+        Technology::Tcp(protocol) => vec![
+            DaemonSetRequests::new(protocol.installer, REQUESTS),
+            DaemonSetRequests::new(INJECTOR_NAME, REQUESTS),
+        ],
+        Technology::Rdma(adapters) => match adapters.plugin {
+            Plugin::Node(_) => vec![DaemonSetRequests::new(GIB_INSTALLER, REQUESTS)],
+            Plugin::WorkloadImage => {
+                vec![DaemonSetRequests::new(
+                    ADAPTER_DAEMON,
+                    (REQUESTS.0, ADAPTER_MEMORY_MIB),
+                )]
+            }
+        },
+    }
 }
 
 fn resource_requests() -> Value {

@@ -267,3 +267,154 @@ fn a3_high_shares_a_socket_directory_with_its_daemon() {
     let added = &spec["containers"][0]["securityContext"]["capabilities"]["add"];
     assert_eq!(*added, json!(["IPC_LOCK"]));
 }
+
+/// A pool of machines with RDMA whose networks GKE creates, with more keys.
+fn managed_pool(name: &str, machine: &str, more: &Value) -> Value {
+    let mut pool = json!({
+        "name": name, "machine": machine, "nodes": {"count": 2},
+        "network": {"gpudirect": {"managed": {}}},
+    });
+    for (key, value) in more.as_object().into_iter().flatten() {
+        pool[key] = value.clone();
+    }
+    pool
+}
+
+/// A cluster with this pool and a job on two of its nodes.
+fn training_cluster(pool: Value, gpus: u32) -> Value {
+    let mut config = cluster(&[pool]);
+    config["teams"] = json!([{"name": "ml", "podSecurity": "privileged"}]);
+    config["workloads"] = json!([{"name": "train", "team": "ml", "jobSet": {
+        "image": "registry.example.com/model:1.0.0", "nodes": 2, "gpusPerNode": gpus, "command": ["torchrun", "train.py"],
+    }}]);
+    config
+}
+
+#[test]
+fn managed_networks_need_only_dataplane_v2() {
+    let provisioning = provision_config(cluster(&[managed_pool(
+        "rdma",
+        "a4-highgpu-8g",
+        &json!({}),
+    )]));
+    let create = command_line(&resource_of(&provisioning, "cluster").create[0]);
+    assert!(create.contains(" --enable-dataplane-v2 "), "{create}");
+    assert!(!create.contains("multi-networking"), "{create}");
+    let pool = resource_of(&provisioning, "pool-rdma");
+    let create = command_line(&pool.create[0]);
+    let flags = [
+        " --accelerator-network-profile=auto ",
+        "cloud.google.com/gke-networking-dra-driver=true,",
+    ];
+    for flag in flags {
+        assert!(create.contains(flag), "{flag} in {create}");
+    }
+    assert!(!create.contains("--additional-node-network"), "{create}");
+    let tools = &provisioning.tools;
+    assert_eq!(tools[0].minimum_versions, ["563.0.0"]);
+}
+
+#[test]
+fn existing_cluster_is_checked_for_dataplane_v2() {
+    let mut config = cluster(&[managed_pool("rdma", "a4-highgpu-8g", &json!({}))]);
+    config["cloud"]["gcp"]["cluster"] = json!({"existing": {"name": "shared"}});
+    let identity = provision_config(config).identity;
+    let queries: Vec<_> = identity
+        .iter()
+        .map(|check| command_line(&check.query))
+        .collect();
+    let has = |field: &str| queries.iter().any(|query| query.contains(field));
+    assert!(has("networkConfig.datapathProvider"), "{queries:?}");
+    assert!(!has("enableMultiNetworking"), "{queries:?}");
+}
+
+#[test]
+fn pods_claim_all_adapters_of_a_managed_node() {
+    let reserved = json!({"capacity": {"reservation": {"id": "rack"}}});
+    for (machine, gpus, adapters) in [
+        ("a3-ultragpu-8g", 8, 8),
+        ("a4x-highgpu-4g", 4, 4),
+        ("a4x-maxgpu-4g-metal", 4, 8),
+    ] {
+        let plan = lower_config(training_cluster(
+            managed_pool("rdma", machine, &reserved),
+            gpus,
+        ));
+        let template = &objects(&plan, "ResourceClaimTemplate")[0];
+        assert_eq!(template["metadata"]["namespace"], "ml");
+        let request = &template["spec"]["spec"]["devices"]["requests"][0]["exactly"];
+        assert_eq!(request["deviceClassName"], "mrdma.google.com");
+        assert_eq!(request["count"], json!(adapters), "{machine}");
+        let pods = pods(&plan);
+        let spec = &pods[0]["spec"];
+        let claims = json!([{"name": "rdma", "resourceClaimTemplateName": "train-rdma"}]);
+        assert_eq!(spec["resourceClaims"], claims);
+        let container = &spec["containers"][0];
+        assert_eq!(container["resources"]["claims"], json!([{"name": "rdma"}]));
+        let profile = &spec["nodeSelector"]["gke.networks.io/accelerator-network-profile"];
+        assert_eq!(profile, "auto");
+        assert_eq!(pods[0]["metadata"].get("annotations"), None);
+    }
+}
+
+#[test]
+fn script_of_the_plugin_runs_before_the_command() {
+    let plan = lower_config(training_cluster(
+        managed_pool("rdma", "a4-highgpu-8g", &json!({})),
+        8,
+    ));
+    let pods = pods(&plan);
+    let container = &pods[0]["spec"]["containers"][0];
+    let command = [
+        "/bin/bash",
+        "-c",
+        ". /usr/local/gib/scripts/set_nccl_env.sh && exec \"$@\"",
+        "bash",
+        "torchrun",
+        "train.py",
+    ];
+    assert_eq!(container["command"], json!(command));
+    let mounts = container["volumeMounts"].as_array().expect("a list").iter();
+    let paths: Vec<_> = mounts.map(|mount| &mount["mountPath"]).collect();
+    assert!(paths.contains(&&json!("/usr/local/gib")), "{paths:?}");
+}
+
+#[test]
+fn rdma_interfaces_are_attached_by_annotations() {
+    let adapters =
+        (0..8).map(|index| json!({"network": "roce", "subnetwork": format!("rdma-{index}")}));
+    let mut interfaces = vec![json!({"network": "host", "subnetwork": "host"})];
+    interfaces.extend(adapters);
+    let pool = json!({
+        "name": "rdma", "machine": "a3-ultragpu-8g", "nodes": {"count": 2},
+        "network": {"gpudirect": {"interfaces": interfaces}},
+    });
+    let plan = lower_config(training_cluster(pool, 8));
+    // The host's second interface stays out of pods.
+    let pods = pods(&plan);
+    let annotation = &pods[0]["metadata"]["annotations"]["networking.gke.io/interfaces"];
+    let attached: Value = serde_json::from_str(annotation.as_str().expect("text")).expect("JSON");
+    let attached = attached.as_array().expect("a list");
+    assert_eq!(attached.len(), 9);
+    assert_eq!(
+        attached[1],
+        json!({"interfaceName": "eth2", "network": "rdma-0"})
+    );
+    assert_eq!(
+        attached[8],
+        json!({"interfaceName": "eth9", "network": "rdma-7"})
+    );
+    assert_eq!(pods[0]["spec"].get("resourceClaims"), None);
+    let parameters = objects(&plan, "GKENetworkParamSet").into_iter();
+    let modes: Vec<_> = parameters
+        .map(|it| {
+            (
+                it["metadata"]["name"].clone(),
+                it["spec"]["deviceMode"].clone(),
+            )
+        })
+        .collect();
+    assert_eq!(modes[0], (json!("host"), json!("NetDevice")));
+    assert_eq!(modes[1], (json!("rdma-0"), json!("RDMA")));
+    assert_eq!(modes.len(), 9);
+}

@@ -6,7 +6,9 @@ use gpuc_schema::config::{Capacity, GpudirectInterface, LocalDisks, Placement};
 use serde_json::{Value, json};
 
 use super::super::setting::Setting;
-use super::super::{accelerator, create_section, machines, os};
+use super::super::{
+    accelerator, create_section, gpudirect, machines, os, system_config, workload_policy,
+};
 use super::{PoolLowering, kinds};
 
 /// Google's network driver, which the machine types with GPUs need for their full bandwidth, and A3 and newer ones to
@@ -48,10 +50,12 @@ impl PoolLowering<'_> {
             .expect_resolved()
             .map_or(span, |gpus| gpus.span);
         let flag = accelerator.flag();
+        // Bare-metal machines have interfaces of another kind.
+        let is_bare_metal = gpudirect::pool_adapters(self.pool).is_some_and(|it| it.is_bare_metal);
         vec![
             Setting::new(&kinds::GPUS, accelerator.immutable_json(), chosen)
                 .with_flag(flag.clone())
-                .with_flag(GVNIC),
+                .with_flags((!is_bare_metal).then(|| GVNIC.to_owned())),
             Setting::new(
                 &kinds::GPU_SETTINGS,
                 accelerator.mutable_json(),
@@ -100,6 +104,12 @@ impl PoolLowering<'_> {
     }
 
     pub(super) fn placement(&self) -> Setting {
+        if let Some(policy) = workload_policy::policy_name(&self.cluster, self.pool) {
+            let flag = format!("--placement-policy={policy}");
+            let machine = self.pool.machine_name.as_ref();
+            let span = machine.map_or(self.pool.name.span, |machine| machine.span);
+            return Setting::new(&kinds::PLACEMENT, json!(policy), span).with_flag(flag);
+        }
         let Some(placement) = &self.pool.settings.network.placement else {
             return Setting::new(&kinds::PLACEMENT, Value::Null, Span::NONE);
         };
@@ -110,12 +120,12 @@ impl PoolLowering<'_> {
         Setting::new(&kinds::PLACEMENT, json!(desired), placement.span).with_flag(flag)
     }
 
-    /// The interfaces of GPUDirect, one per GPU.
+    /// The networks of GPUDirect interfaces, unless GKE creates them.
     pub(super) fn interfaces(&self) -> Setting {
-        let Some(written) = &self.pool.settings.network.gpudirect else {
-            return Setting::new(&kinds::INTERFACES, json!([]), Span::NONE);
-        };
-        let interfaces = written.interfaces.iter().map(|interface| &interface.value);
+        let written = self.pool.settings.network.gpudirect.as_ref();
+        let span = written.map_or(Span::NONE, |written| written.span);
+        let interfaces = gpudirect::pool_interfaces(&self.cluster, self.pool);
+        let interfaces = interfaces.iter();
         let desired: Vec<_> = interfaces
             .clone()
             .map(|interface| json!({"network": interface.network.value, "subnetwork": interface.subnetwork.value}))
@@ -127,7 +137,29 @@ impl PoolLowering<'_> {
             } = interface;
             format!("--additional-node-network=network={network},subnetwork={subnetwork}")
         });
-        Setting::new(&kinds::INTERFACES, json!(desired), written.span).with_flags(flags)
+        Setting::new(&kinds::INTERFACES, json!(desired), span).with_flags(flags)
+    }
+
+    /// The networks of GPUDirect that GKE creates. Only pools of machine types for which GKE can create them have the
+    /// field.
+    pub(super) fn network_profile(&self) -> Option<Setting> {
+        gpudirect::pool_adapters(self.pool)?;
+        let written = self.pool.settings.network.gpudirect.as_ref();
+        let managed = written.filter(|written| written.value.is_managed());
+        let profile = managed.map(|_| "auto");
+        let span = written.map_or(Span::NONE, |written| written.span);
+        let flag = profile.map(|profile| format!("--accelerator-network-profile={profile}"));
+        Some(Setting::new(&kinds::NETWORK_PROFILE, json!(profile), span).with_flags(flag))
+    }
+
+    /// Huge pages for the software of the network adapters.
+    pub(super) fn huge_pages(&self) -> Option<Setting> {
+        let pages = system_config::huge_pages(self.pool)?;
+        let written = self.pool.settings.network.gpudirect.as_ref();
+        let span = written.map_or(Span::NONE, |written| written.span);
+        let path = system_config::file_path(self.pool)?;
+        let update = system_config::with_flag(self.update([]), path);
+        Some(Setting::new(&kinds::HUGE_PAGES, json!(pages), span).with_update(update))
     }
 
     pub(super) fn max_pods(&self) -> Option<Setting> {

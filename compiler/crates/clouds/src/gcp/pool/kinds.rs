@@ -23,6 +23,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     RESERVATION,
     PLACEMENT,
     INTERFACES,
+    NETWORK_PROFILE,
+    HUGE_PAGES,
     MAX_PODS,
     IMAGE,
     DISK,
@@ -131,6 +133,25 @@ pub(super) const INTERFACES: FieldKind = FieldKind {
     },
     source: "docs.cloud.google.com/kubernetes-engine/docs/how-to/setup-multinetwork-support-for-pods, general \
              limitations, 2026-11-22",
+};
+
+pub(super) const NETWORK_PROFILE: FieldKind = FieldKind {
+    name: "network profile of the GPU interfaces",
+    read: ".networkConfig.acceleratorNetworkProfile // null",
+    create_flag: Some("--accelerator-network-profile"),
+    change: Change::Replacement {
+        reason: "the network interfaces of a pool cannot be changed after creation",
+    },
+    source: "API of GKE, NodeNetworkConfig.acceleratorNetworkProfile (immutable), as in the documentation of its Ruby \
+             client 0.51.1; the flag: release notes of Google Cloud SDK 563.0.0, 2026-03-31",
+};
+
+pub(super) const HUGE_PAGES: FieldKind = FieldKind {
+    name: "huge pages",
+    read: ".config.linuxNodeConfig.hugepages.hugepageSize2m // 0 | tonumber",
+    create_flag: Some("--system-config-from-file"),
+    change: ROLLS,
+    source: UPDATE_HELP,
 };
 
 pub(super) const MAX_PODS: FieldKind = FieldKind {

@@ -12,7 +12,7 @@ use gpuc_syntax::node::{DerivationReason, Origin};
 
 use super::location::Target;
 use super::setting::Setting;
-use super::state;
+use super::{state, system_config};
 
 /// A GKE node pool.
 pub(super) static POOL: ResourceKind = ResourceKind {
@@ -35,9 +35,12 @@ pub(super) fn resource(cluster: Checked<'_>, pool: &Pool, target: Target<'_>) ->
     };
     let settings = lowering.settings();
     let flags = settings.iter().flat_map(|setting| setting.flags.clone());
-    let create = target
+    let mut create = target
         .pool_command("create", &pool.name)
         .with_arguments(flags);
+    if let Some(file) = system_config::file_path(pool) {
+        create = system_config::with_flag(create, file);
+    }
     Resource {
         kind: &POOL,
         name: pool.name.value.clone(),
@@ -80,6 +83,8 @@ impl PoolLowering<'_> {
         settings.push(self.reservation());
         settings.push(self.placement());
         settings.push(self.interfaces());
+        settings.extend(self.network_profile());
+        settings.extend(self.huge_pages());
         settings.extend(self.max_pods());
         settings.push(self.image());
         settings.push(self.disk());

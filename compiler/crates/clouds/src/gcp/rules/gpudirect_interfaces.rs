@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
-use gpuc_schema::Spanned;
-use gpuc_schema::config::{Gpudirect, GpudirectInterface};
+use gpuc_schema::config::{Gpudirect, GpudirectInterface, GpudirectNetworks};
+use gpuc_schema::{Span, Spanned};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-use super::super::{create_section, gpudirect};
+use super::super::gpudirect::{self, Technology};
+use super::super::{create_section, location, section};
+use crate::ipv4_range::{Ipv4Range, RangeError};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -17,14 +19,18 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "the networks of a pool's GPUDirect interfaces are invalid",
         checks: r"Whether `network.gpudirect.interfaces` has a network for each interface that the machine type has for its
-GPUs. Each interface needs its own VPC network and subnetwork, other than the cluster's network. Names
-must be valid, and names of subnetworks have at most 41 characters. A subnetwork must be in the same
-network everywhere in the file.",
+GPUs. With GPUDirect-TCPX and -TCPXO, each interface needs its own VPC network and subnetwork, other than
+the cluster's network. With GPUDirect RDMA, the first entry is for the second interface of the host, and
+the adapters are in different subnetworks of one other network. Names must be valid, and names of
+subnetworks have at most 41 characters. A subnetwork must be in the same network everywhere in the file.
+With `create`, all pools set the same range, of `/20` or larger.",
         reason: r"Two GPUs share an interface, or each GPU has its own, and the NCCL settings name all of them. If an
-interface is missing, pods do not start. GKE accepts each VPC network only once, and not the network of
-the cluster. The name of the subnetwork becomes the name of a `Network` object in the cluster, which Linux
-limits to 41 characters.",
-        remedy: r"Create a VPC network and a subnetwork for each interface, and list them in the order of the interfaces.",
+interface is missing, pods do not start. GKE accepts the VPC network of an ordinary interface only once,
+and not the network of the cluster. A network with a RoCE profile accepts only RDMA adapters. The name of
+the subnetwork becomes the name of a `Network` object in the cluster, which Linux limits to 41 characters.",
+        remedy: r"Create the networks and subnetworks, and list them in the order of the interfaces. With
+`gpudirect: {create: {}}`, gpuc creates them; on machines with GPUDirect RDMA, `gpudirect: {managed: {}}` lets
+GKE create them.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -61,10 +67,21 @@ const MAX_NAME_LENGTH: usize = 41;
 
 fn run(cluster: &Cluster, report: &mut Report) {
     let mut known: BTreeMap<&str, &Spanned<GpudirectInterface>> = BTreeMap::new();
-    for (pool, written, protocol) in gpudirect::gpudirect_pools(cluster) {
-        check_count(pool, written, protocol.interfaces, report);
-        check_duplicates(written, report);
-        for interface in &written.interfaces {
+    for (pool, written, technology) in gpudirect::gpudirect_pools(cluster) {
+        let interfaces = match &written.value {
+            Gpudirect::Interfaces(interfaces) => interfaces,
+            Gpudirect::Create(networks) => {
+                check_created(cluster, pool, networks, (written.span, technology), report);
+                continue;
+            }
+            Gpudirect::Managed(_) => continue,
+        };
+        check_count(pool, written, technology, report);
+        match technology {
+            Technology::Tcp(_) => check_duplicates(interfaces, report),
+            Technology::Rdma(_) => check_rdma_networks(interfaces, report),
+        }
+        for interface in interfaces {
             check_names(interface, report);
             check_cluster_network(cluster, interface, report);
             let first = *known
@@ -86,12 +103,112 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
 }
 
-fn check_count(pool: &Pool, written: &Spanned<Gpudirect>, expected: usize, report: &mut Report) {
-    let actual = written.interfaces.len();
+/// Checks the networks that gpuc creates.
+fn check_created(
+    cluster: &Cluster,
+    pool: &Pool,
+    networks: &GpudirectNetworks,
+    (span, technology): (Span, Technology),
+    report: &mut Report,
+) {
+    if let Some(name) = gpudirect::longest_name(cluster, pool)
+        && name.len() > MAX_NAME_LENGTH
+    {
+        let message = format!("the name of the cluster is too long for the subnetwork `{name}`");
+        report
+            .diagnostic(&RULE.code, span, message)
+            .help(format!(
+                "list networks that exist in `interfaces`, or shorten the name of the cluster by {} characters",
+                name.len() - MAX_NAME_LENGTH
+            ))
+            .emit();
+    }
+    let zones = location::pool_zones(section(&cluster.config), pool);
+    if matches!(technology, Technology::Rdma(_)) && zones.len() != 1 && !pool.is_existing() {
+        let message = format!(
+            "the RDMA network of pool `{}` is in one zone only",
+            pool.name
+        );
+        let zone = pool
+            .settings
+            .zones
+            .get(1)
+            .map_or(pool.name.span, |zone| zone.span);
+        report
+            .diagnostic(&RULE.code, span, message)
+            .label(zone, "the zones of the pool")
+            .help("set exactly one zone in `zones`")
+            .emit();
+    }
+    if let Some(cidr) = &networks.cidr {
+        check_range(cluster, cidr, report);
+    }
+}
+
+/// Checks the range of the networks that gpuc creates, which all pools share.
+fn check_range(cluster: &Cluster, cidr: &Spanned<String>, report: &mut Report) {
+    let example = gpudirect::DEFAULT_CIDR;
+    let longest = gpudirect::LONGEST_PREFIX;
+    let problem = match Ipv4Range::parse(cidr) {
+        Ok(range) if range.prefix() <= longest && range.prefix() >= 8 => None,
+        Ok(_) => Some(format!("its prefix must be between 8 and {longest}")),
+        Err(RangeError::HostBits(range)) => Some(format!("host bits are set; write `{range}`")),
+        Err(RangeError::Malformed) => Some("it is not a range of IPv4 addresses".to_owned()),
+    };
+    if let Some(problem) = problem {
+        report
+            .diagnostic(
+                &RULE.code,
+                cidr.span,
+                format!("invalid range `{cidr}`: {problem}"),
+            )
+            .help(format!("write a range such as `{example}`"))
+            .emit();
+        return;
+    }
+    let other =
+        gpudirect::gpudirect_pools(cluster).find_map(|(_, written, _)| match &written.value {
+            Gpudirect::Create(networks) => {
+                let other = networks.cidr.as_ref();
+                let is_other = other.is_none_or(|other| other.value != cidr.value);
+                is_other.then(|| other.map_or(written.span, |other| other.span))
+            }
+            Gpudirect::Interfaces(_) | Gpudirect::Managed(_) => None,
+        });
+    if let Some(other) = other {
+        report
+            .diagnostic(
+                &RULE.code,
+                cidr.span,
+                "pools that share the networks have different ranges",
+            )
+            .label(other, "another pool")
+            .help(format!("set `cidr: {cidr}` in all pools with `create`"))
+            .emit();
+    }
+}
+
+fn check_count(
+    pool: &Pool,
+    written: &Spanned<Gpudirect>,
+    technology: Technology,
+    report: &mut Report,
+) {
+    let Gpudirect::Interfaces(interfaces) = &written.value else {
+        return;
+    };
+    let (actual, expected) = (interfaces.len(), technology.interfaces());
     if actual == expected {
         return;
     }
-    let message = format!("{actual} networks are listed, but a node has {expected} GPU interfaces");
+    let needed = match technology {
+        Technology::Tcp(_) => format!("a node has {expected} GPU interfaces"),
+        Technology::Rdma(_) => format!(
+            "a node needs {expected}: one for the host's second interface, and one for each of its {} adapters",
+            expected - 1
+        ),
+    };
+    let message = format!("{actual} networks are listed, but {needed}");
     let builder = report.diagnostic(&RULE.code, written.span, message);
     let builder = match &pool.machine_name {
         Some(machine) => builder.label(machine.span, "the machine type is set here"),
@@ -100,10 +217,60 @@ fn check_count(pool: &Pool, written: &Spanned<Gpudirect>, expected: usize, repor
     builder.help(format!("list {expected} networks")).emit();
 }
 
+/// Checks the networks of machines with RDMA: the adapters are in different subnetworks of one network with the RoCE
+/// profile, and the host's second interface is in another network.
+fn check_rdma_networks(interfaces: &[Spanned<GpudirectInterface>], report: &mut Report) {
+    let Some((host, adapters)) = interfaces.split_first() else {
+        return;
+    };
+    let Some((first, rest)) = adapters.split_first() else {
+        return;
+    };
+    if host.network.value == first.network.value {
+        let message = format!(
+            "the host's second interface is in network `{}`, like the RDMA adapters",
+            host.network
+        );
+        report
+            .diagnostic(&RULE.code, host.network.span, message)
+            .label(first.network.span, "the network of the adapters")
+            .help("choose another network for the first entry: a RoCE network accepts only RDMA adapters")
+            .emit();
+    }
+    let mut seen = vec![&first.subnetwork];
+    for adapter in rest {
+        if adapter.network.value != first.network.value {
+            let message = format!(
+                "the RDMA adapters of a node are in two networks, `{}` and `{}`",
+                first.network, adapter.network
+            );
+            report
+                .diagnostic(&RULE.code, adapter.network.span, message)
+                .label(first.network.span, "the network of the first adapter")
+                .help("list subnetworks of one network")
+                .emit();
+        }
+        match seen
+            .iter()
+            .find(|other| other.value == adapter.subnetwork.value)
+        {
+            Some(other) => {
+                let message = format!("two adapters are in subnetwork `{}`", adapter.subnetwork);
+                report
+                    .diagnostic(&RULE.code, adapter.subnetwork.span, message)
+                    .label(other.span, "the first adapter in this subnetwork")
+                    .help("choose a different subnetwork for each adapter")
+                    .emit();
+            }
+            None => seen.push(&adapter.subnetwork),
+        }
+    }
+}
+
 /// Checks that no two interfaces are in the same network.
-fn check_duplicates(written: &Spanned<Gpudirect>, report: &mut Report) {
+fn check_duplicates(interfaces: &[Spanned<GpudirectInterface>], report: &mut Report) {
     let mut seen: Vec<&Spanned<String>> = Vec::new();
-    for interface in &written.interfaces {
+    for interface in interfaces {
         let network = &interface.network;
         match seen.iter().find(|other| other.value == network.value) {
             Some(first) => {
@@ -211,6 +378,37 @@ mod tests {
         assert_messages(vec![duplicate], &["two interfaces are in network `gpu-0`"]);
         let default = interfaces(|all| all[0]["network"] = json!("default"));
         assert_messages(vec![default], &["`default` is the network of the cluster"]);
+    }
+
+    #[test]
+    fn rdma_adapters_share_one_network() {
+        let pool = |change: fn(&mut Vec<Value>)| {
+            let adapters = (0..8)
+                .map(|index| json!({"network": "roce", "subnetwork": format!("rdma-{index}")}));
+            let mut all = vec![json!({"network": "host", "subnetwork": "host"})];
+            all.extend(adapters);
+            change(&mut all);
+            json!({
+                "machine": "a3-ultragpu-8g", "nodes": {"count": 2},
+                "network": {"gpudirect": {"interfaces": all}},
+            })
+        };
+        assert_messages(vec![pool(|_| ())], &[]);
+        let missing = "8 networks are listed, but a node needs 9: one for the host's second interface, and one for each \
+                       of its 8 adapters";
+        assert_messages(vec![pool(|all| drop(all.pop()))], &[missing]);
+        let host = "the host's second interface is in network `roce`, like the RDMA adapters";
+        assert_messages(vec![pool(|all| all[0]["network"] = json!("roce"))], &[host]);
+        let other = "the RDMA adapters of a node are in two networks, `roce` and `other`";
+        assert_messages(
+            vec![pool(|all| all[4]["network"] = json!("other"))],
+            &[other],
+        );
+        let twice = "two adapters are in subnetwork `rdma-0`";
+        assert_messages(
+            vec![pool(|all| all[8]["subnetwork"] = json!("rdma-0"))],
+            &[twice],
+        );
     }
 
     #[test]

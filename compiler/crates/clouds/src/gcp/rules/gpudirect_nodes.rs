@@ -14,8 +14,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "GPUDirect is not supported on these nodes",
         checks: r"Whether a pool with `network.gpudirect` uses Container-Optimized OS and full GPUs.",
-        reason: r"Google's installer loads a kernel module that Container-Optimized OS contains, and its settings name eight
-full GPUs. There is no documented support for other images, for replicas or for MIG devices.",
+        reason: r"Google's installers rely on Container-Optimized OS, and their settings are for all full GPUs of a node.
+There is no documented support for other images, for replicas or for MIG devices.",
         remedy: r"Remove `os` and `sharing` from the pool, or remove `gpudirect`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -15,8 +15,8 @@ pub(super) static RULE: Rule = Rule {
         summary: "a multi-node workload requests some, but not all, GPUs of nodes with GPUDirect",
         checks: r"Whether each pod of a multi-node workload requests all GPUs of its node, on pools with
 `network.gpudirect`.",
-        reason: r"A pod uses all GPU interfaces of its node, and its sidecar serves all GPUs of the node. A second pod on the
-node gets neither and stays pending indefinitely.",
+        reason: r"A pod uses all GPU interfaces of its node. A second pod on the node gets none and stays pending
+indefinitely.",
         remedy: r"Request all GPUs of a node, on fewer nodes: `gpusPerNode: 8`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster

@@ -14,11 +14,12 @@ pub(super) static RULE: Rule = Rule {
         summary: "the network between the GPUs of several machines is not configured",
         checks: r"Whether a pool with several machines of a type with GPUDirect-TCPX, -TCPXO or RDMA configures the
 networks of its GPUs.",
-        reason: r"The GPU network requires a VPC network for each interface, which gpuc does not create. Without it,
-multi-node jobs use the one ordinary interface, at a fraction of the speed.",
-        remedy: r"With `a3-megagpu-8g` and `a3-highgpu-8g`, list a network for each interface in `network.gpudirect`.
-Otherwise run jobs on one node and write `allow: [gke-gpudirect-unused]`. Or create the pool outside of
-gpuc and set `existing`.",
+        reason: r"The interfaces of the GPUs need networks of their own. Without them, multi-node jobs use the one ordinary
+interface, at a fraction of the speed.",
+        remedy: r"With GPUDirect RDMA (`a3-ultragpu-8g`, `a4-highgpu-8g` and later machines), write
+`network: {gpudirect: {managed: {}}}`: GKE creates the networks. With `a3-megagpu-8g` and
+`a3-highgpu-8g`, list a network for each interface in `network.gpudirect`. Otherwise run jobs on one node
+and write `allow: [gke-gpudirect-unused]`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -48,10 +49,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 "the network between the GPUs of several `{}` is not configured",
                 machine.name
             );
-            let help = if gpudirect::pool_protocol(pool).is_ok() {
-                "list the networks of the GPU interfaces in `network.gpudirect`, or run jobs on one node"
+            let help = if gpudirect::pool_adapters(pool).is_some() {
+                "let GKE create the networks, with `network: {gpudirect: {managed: {}}}`, or run jobs on one node"
             } else {
-                "run jobs on one node, or create the pool outside of gpuc and set `existing`"
+                "list the networks of the GPU interfaces in `network.gpudirect`, or run jobs on one node"
             };
             report
                 .diagnostic(&RULE.code, gpus.span, message)

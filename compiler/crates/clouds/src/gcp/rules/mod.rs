@@ -10,6 +10,7 @@ mod driver_version;
 mod exclusion_malformed;
 mod fractional_gpu_unverified;
 mod gpudirect_interfaces;
+mod gpudirect_managed;
 mod gpudirect_nodes;
 mod gpudirect_partial_node;
 mod gpudirect_unused;
@@ -21,6 +22,7 @@ mod node_count_uneven;
 mod placement_reserved;
 mod plugin_label;
 mod project_id;
+mod rack;
 mod rename_unsupported;
 mod resource_label;
 mod resource_name;
@@ -65,4 +67,6 @@ pub(super) static RULES: &[&Rule] = &[
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
     &placement_reserved::RULE,
+    &gpudirect_managed::RULE,
+    &rack::RULE,
 ];

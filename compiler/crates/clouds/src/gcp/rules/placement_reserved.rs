@@ -5,6 +5,8 @@ use gpuc_model::check::Rule;
 use gpuc_schema::config::Placement;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
+use super::super::gpudirect;
+
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2693",
@@ -40,7 +42,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(placement) = &pool.settings.network.placement else {
             continue;
         };
-        if !matches!(placement.value, Placement::Compact) {
+        // gpuc creates a policy for racks.
+        let is_rack = gpudirect::pool_adapters(pool).is_some_and(|adapters| adapters.is_rack);
+        if is_rack || !matches!(placement.value, Placement::Compact) {
             continue;
         }
         let message = format!(

@@ -69,6 +69,13 @@ pub(super) fn configuration_text(cluster: &Checked<'_>) -> String {
         ]},
         "resources": {"excludeResourcePrefixes": excluded_resources(cluster)},
     });
+    let claims = cluster.queued_claims();
+    if !claims.is_empty() {
+        let mappings = claims
+            .iter()
+            .map(|claim| json!({"name": claim.resource, "deviceClassNames": [claim.device_class]}));
+        configuration["resources"]["deviceClassMappings"] = mappings.collect();
+    }
     let settings = cluster.config.kueue.as_ref();
     if settings.is_some_and(|it| it.fair_sharing.value) {
         let strategies = ["LessThanOrEqualToFinalShare", "LessThanInitialShare"];

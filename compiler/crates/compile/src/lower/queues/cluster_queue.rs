@@ -2,7 +2,7 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::Object;
-use gpuc_model::{Grant, ResourceGroup, Team, resource_groups};
+use gpuc_model::{Grant, QueuedClaim, ResourceGroup, Team, resource_groups};
 use gpuc_schema::config::{Kueue, Preempting, QueueOrder, Reclaiming};
 use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
@@ -18,7 +18,8 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
         .iter()
         .map(|group| resource_group(cluster, team, group))
         .collect();
-    resource_groups.extend(unpinned_quota(team));
+    let claims = cluster.queued_claims();
+    resource_groups.extend(unpinned_quota(team, &claims));
     let names: Vec<_> = team.namespaces.iter().map(|it| &it.value).collect();
     let mut spec = json!({
         "cohortName": COHORT,
@@ -51,7 +52,8 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     ];
     let weight = team.settings.weight.iter().map(|it| it.span);
     let inputs = [team.name.span].into_iter().chain(grants).chain(anywhere);
-    let inputs = inputs.chain(spaces).chain(own).chain(weight);
+    let claimed = claims.iter().flat_map(|claim| claim.spans.iter().copied());
+    let inputs = inputs.chain(spaces).chain(own).chain(weight).chain(claimed);
     let reason = "the guaranteed amount of a team is its nominal quota; it borrows up to its limit";
     let mut object = Object::new(COMPONENT, &object, Origin::rule(inputs, reason));
     attach_origins(team, &mut object);
@@ -121,11 +123,14 @@ fn grant_quota(grant: &Grant) -> Value {
     quota
 }
 
-/// The quota of CPU and memory, which teams neither lend nor borrow.
-fn unpinned_quota(team: &Team) -> Option<Value> {
-    let (names, quotas): (Vec<_>, Vec<_>) = team
-        .unpinned_resources()
-        .map(|(name, amount, _)| {
+/// The quota of CPU and memory, which teams neither lend nor borrow, and of the devices that pods claim for their
+/// interconnect: every team may use all of them, because the GPUs of their nodes limit it.
+fn unpinned_quota(team: &Team, claims: &[QueuedClaim]) -> Option<Value> {
+    let own = (team.unpinned_resources()).map(|(name, amount, _)| (name.to_owned(), amount));
+    let claimed = (claims.iter()).map(|claim| (claim.resource.clone(), json!(claim.total)));
+    let (names, quotas): (Vec<_>, Vec<_>) = own
+        .chain(claimed)
+        .map(|(name, amount)| {
             let quota = json!({
                 "name": name,
                 "nominalQuota": amount,

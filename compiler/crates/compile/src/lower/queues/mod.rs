@@ -47,12 +47,16 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     objects
 }
 
-/// The flavor of CPU and memory, if teams have a quota of them.
+/// The flavor of resources that are counted on all nodes: CPU and memory, if teams have a quota of them, and devices
+/// that pods claim for their interconnect.
 fn unpinned_flavor(cluster: &Checked<'_>) -> Option<Object> {
     let counted = cluster.teams.iter().flat_map(Team::unpinned_resources);
-    let mut inputs = counted.map(|(_, _, span)| span).peekable();
+    let claimed = cluster.queued_claims().into_iter();
+    let mut inputs = (counted.map(|(_, _, span)| span))
+        .chain(claimed.flat_map(|claim| claim.spans))
+        .peekable();
     inputs.peek()?;
-    let reason = "CPU and memory of a team are counted on all nodes";
+    let reason = "CPU and memory of a team, and network devices, are counted on all nodes";
     Some(flavor::unpinned_flavor(Origin::rule(inputs, reason)))
 }
 

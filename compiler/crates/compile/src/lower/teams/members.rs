@@ -97,7 +97,8 @@ fn kinds(cluster: &Checked<'_>, releases: &[Release]) -> (Kinds, Kinds) {
             }
         }
     }
-    if cluster.dra_pools().next().is_some() {
+    let claims_adapters = !cluster.queued_claims().is_empty();
+    if claims_adapters || cluster.dra_pools().next().is_some() {
         let (group, kinds) = CLAIM_KINDS;
         viewed.push((group, kinds.to_vec()));
         submitted.push((group, kinds.to_vec()));

@@ -94,7 +94,7 @@ fn pod_spec(work: &WorkloadContext<'_>, test: &FabricTest, needs: &InterconnectN
     let container = without_empty_fields(json!({
         "name": "main",
         "image": image,
-        "command": ["torchrun", format!("{FOLDER}/{FILE}")],
+        "command": needs.command(&["torchrun", &format!("{FOLDER}/{FILE}")]),
         "env": env(work, test, needs),
         "resources": resources(work, test, needs),
         "securityContext": pod::container_security(needs),
@@ -109,6 +109,7 @@ fn pod_spec(work: &WorkloadContext<'_>, test: &FabricTest, needs: &InterconnectN
     }
     spec["containers"] = json!([container]);
     spec["volumes"] = json!(volumes);
+    needs.add_to_spec(&mut spec);
     spec
 }
 
@@ -174,12 +175,10 @@ fn resources(work: &WorkloadContext<'_>, test: &FabricTest, needs: &Interconnect
             amounts.insert("hugepages-2Mi".to_owned(), json!(huge_pages));
         }
     }
-    let claims = pod::placement_fields(work, &work.pools);
-    let has_claim = claims.get("resourceClaims").is_some();
     without_empty_fields(json!({
         "requests": amounts,
         "limits": amounts,
-        "claims": has_claim.then(|| json!([{"name": "gpus"}])),
+        "claims": pod::container_claims(work, &work.pools, needs),
     }))
 }
 

@@ -207,7 +207,10 @@ impl<'c> WorkloadContext<'c> {
         let gpudirect = (self.pools.iter())
             .filter_map(|pool| Some(pool.settings.network.gpudirect.as_ref()?.span));
         let mut inputs = vec![self.workload.span];
-        inputs.extend(team.chain(pools).chain(interconnect).chain(gpudirect));
+        let domains = (self.pools.iter())
+            .filter_map(|pool| Some(pool.settings.network.compute_domains?.span));
+        inputs.extend(team.chain(pools).chain(interconnect));
+        inputs.extend(gpudirect.chain(domains));
         inputs.push(self.cluster.config.queueing.span);
         let reason = "the workload's pool, GPUs and team determine where it runs";
         Object::new(component, object, Origin::rule(inputs, reason))

@@ -93,7 +93,7 @@ fn pod_spec(
     let mut container = json!({
         "name": role.container,
         "image": pods.image.value,
-        "command": texts(role.command.map_or(pods.command, |it| &it.command)),
+        "command": needs.command(&texts(role.command.map_or(pods.command, |it| &it.command))),
         "args": texts(role.command.map_or(pods.args, |it| &it.args)),
         "env": env(pods, role, needs),
         "envFrom": pods.env_from.iter().map(|from| match &from.value {
@@ -123,6 +123,7 @@ fn pod_spec(
     if let (Value::Object(spec), Value::Object(more)) = (&mut spec, without_empty_fields(more)) {
         spec.extend(more);
     }
+    needs.add_to_spec(&mut spec);
     spec
 }
 
@@ -138,14 +139,21 @@ pub(super) fn placement_fields(work: &WorkloadContext<'_>, pools: &[&Pool]) -> V
         several => all_affinity = node_affinity(several.iter().copied()),
     }
     if interconnect::uses_interconnect(work.task) {
-        // Networks between zones are slower, and clouds charge for the traffic.
-        all_affinity["podAffinity"] = json!({"preferredDuringSchedulingIgnoredDuringExecution": [{
-            "weight": 100,
-            "podAffinityTerm": {
-                "labelSelector": {"matchLabels": work.selector()},
-                "topologyKey": "topology.kubernetes.io/zone",
-            },
-        }]});
+        // Networks between zones are slower, and clouds charge for the traffic. NVLink connects the nodes of a rack.
+        let has_domains = |pool: &&Pool| pool.settings.network.compute_domains.is_some();
+        let rack = pools.iter().any(has_domains).then_some(RACK_LABEL);
+        let keys = rack.into_iter().chain(["topology.kubernetes.io/zone"]);
+        let near = keys.map(|key| {
+            json!({
+                "weight": 100,
+                "podAffinityTerm": {
+                    "labelSelector": {"matchLabels": work.selector()},
+                    "topologyKey": key,
+                },
+            })
+        });
+        all_affinity["podAffinity"] =
+            json!({"preferredDuringSchedulingIgnoredDuringExecution": near.collect::<Vec<_>>()});
     }
     let spread =
         matches!(work.task, Task::Deployment(_) | Task::StatefulSet(_)) && work.task.max_pods() > 1;
@@ -171,6 +179,9 @@ pub(super) fn placement_fields(work: &WorkloadContext<'_>, pools: &[&Pool]) -> V
     }))
 }
 
+/// The label of nodes with the NVLink partition of their GPUs, which gpuc-runtime and GPU feature discovery set.
+const RACK_LABEL: &str = "nvidia.com/gpu.clique";
+
 /// The name of the ResourceClaim in a pod.
 const POD_CLAIM_NAME: &str = "gpus";
 
@@ -186,6 +197,20 @@ fn pod_claim(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Option<(String, &'s
         "resourceClaimTemplateName"
     };
     Some((work.cluster.claim_name(work.workload, pool), kind))
+}
+
+/// The names of the ResourceClaims of the container.
+pub(super) fn container_claims(
+    work: &WorkloadContext<'_>,
+    pools: &[&Pool],
+    needs: &InterconnectNeeds,
+) -> Vec<Value> {
+    let gpus = pod_claim(work, pools).map(|_| POD_CLAIM_NAME);
+    let interconnect = needs.claims.iter().map(|(name, _)| *name);
+    gpus.into_iter()
+        .chain(interconnect)
+        .map(|name| json!({"name": name}))
+        .collect()
 }
 
 /// The ResourceClaims, or their templates, of a workload's pods.
@@ -206,7 +231,7 @@ pub(super) fn claim_objects(work: &WorkloadContext<'_>) -> Vec<Object> {
         claim["metadata"]["labels"] = work.labels();
         Some(work.object(super::COMPONENT, &claim))
     });
-    claimed.collect()
+    claimed.chain(interconnect::claim_objects(work)).collect()
 }
 
 /// The resources of the container: the limits equal the requests.
@@ -229,7 +254,7 @@ pub(super) fn resources(
     if let Some(huge_pages) = needs.huge_pages.as_ref().filter(|_| pods.memory.is_some()) {
         amounts.insert("hugepages-2Mi".to_owned(), json!(huge_pages));
     }
-    let claims = pod_claim(work, pools).map(|_| json!([{"name": POD_CLAIM_NAME}]));
+    let claims = container_claims(work, pools, needs);
     without_empty_fields(json!({"requests": amounts, "limits": amounts, "claims": claims}))
 }
 
@@ -254,9 +279,7 @@ pub(super) fn combined_needs(work: &WorkloadContext<'_>, pools: &[&Pool]) -> Int
     let needs = pools
         .first()
         .zip(work.gpu_request)
-        .map(|(pool, gpu_request)| {
-            interconnect::interconnect_needs(work.cluster, work.task, gpu_request, pool)
-        });
+        .map(|(pool, gpu_request)| interconnect::interconnect_needs(work, gpu_request, pool));
     needs.unwrap_or_default()
 }
 

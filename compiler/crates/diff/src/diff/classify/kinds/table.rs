@@ -98,6 +98,8 @@ const JOBSET: &str = "jobset CRD, x-kubernetes-validations with oldSelf; replica
     kubernetes-sigs/jobset@01078527 pkg/webhooks/jobset_webhook.go, ValidateUpdate; read 2026-11-22";
 const TRAINER: &str =
     "kubeflow trainer CRD, x-kubernetes-validations with oldSelf, read 2026-11-22";
+const DOMAIN: &str = "CRD of ComputeDomains in dra-driver-nvidia-gpu 0.4.0, x-kubernetes-validations with oldSelf: \
+    a computeDomain.spec is immutable, read 2026-11-28";
 const OPERATOR: &str =
     "gpu-operator CRD of NVIDIADriver, x-kubernetes-validations with oldSelf, read 2026-11-22";
 
@@ -345,6 +347,11 @@ pub(super) const KINDS: &[KindImpacts] = &[
     KindImpacts {
         immutable_fields: &[("spec", TEMPLATE)],
         ..kind("resource.k8s.io", "ResourceClaimTemplate", Nothing)
+    },
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[("spec", DOMAIN)],
+        ..kind("resource.nvidia.com", "ComputeDomain", Nothing)
     },
     KindImpacts {
         field_impacts: &[FieldImpact::Constant("description", Nothing, "")],
