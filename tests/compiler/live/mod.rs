@@ -2,6 +2,7 @@
 
 mod faults;
 pub(crate) mod healthy;
+mod noise;
 
 use std::collections::BTreeSet;
 

@@ -17,6 +17,9 @@ use crate::state::{ClusterState, ContainerLog, Kind};
 /// The resource of full GPUs.
 pub(crate) const GPU: &str = "nvidia.com/gpu";
 
+/// The seconds in which a device plugin that starts registers its devices.
+pub(crate) const REGISTER_SECONDS: u64 = 120;
+
 /// What checks read.
 pub struct Context<'s> {
     /// The state of the cluster.
@@ -196,6 +199,22 @@ impl<'s> Context<'s> {
     pub fn is_new(&self, node: &NodeFacts<'_>, seconds: u64) -> bool {
         let age = self.age(node.node.metadata.creation_timestamp);
         age.is_some_and(|age| age < seconds)
+    }
+
+    /// Whether the device plugin of a node was started a moment ago, by an update of its DaemonSet for example. Until
+    /// it has registered, none of the GPUs is allocatable.
+    pub fn is_plugin_new(&self, node: &NodeFacts<'_>) -> bool {
+        let is_recent = |time: Option<Timestamp>| {
+            let age = self.age(time);
+            age.is_some_and(|seconds| seconds < REGISTER_SECONDS)
+        };
+        let mut pods = node.advertisers.iter();
+        pods.any(|(pod, _)| {
+            let ready = pod.condition("Ready").filter(|it| it.is_true());
+            pod.metadata.deletion_timestamp.is_none()
+                && (is_recent(pod.metadata.creation_timestamp)
+                    || is_recent(ready.and_then(|it| it.last_transition_time)))
+        })
     }
 
     /// Whether it is certain that a node has no GPUs: gpu-cluster.yaml or its machine type says so, and it offers none.
