@@ -11,6 +11,7 @@ use gpuc_syntax::source::Span;
 use super::advertiser::{Advertiser, advertiser_of};
 use super::pending::{PendingPod, pending_pods};
 use super::placement::{Usage, usage};
+use super::unlabeled::unlabeled_nodes;
 use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Quantity, Timestamp};
 use crate::state::{ClusterState, ContainerLog, Kind};
 
@@ -39,6 +40,7 @@ pub struct Context<'s> {
     logs: BTreeMap<(String, String), Vec<&'s ContainerLog>>,
     usage: Usage<'s>,
     pending: OnceLock<Vec<PendingPod<'s>>>,
+    unlabeled: OnceLock<Vec<ObjectRef>>,
 }
 
 /// A node, and what is expected of it.
@@ -137,6 +139,7 @@ impl<'s> Context<'s> {
             logs,
             usage: usage(&state.pods.items),
             pending: OnceLock::new(),
+            unlabeled: OnceLock::new(),
         }
     }
 
@@ -148,6 +151,11 @@ impl<'s> Context<'s> {
     /// The pods with GPUs that are not scheduled.
     pub fn pending_pods(&self) -> &[PendingPod<'s>] {
         self.pending.get_or_init(|| pending_pods(self))
+    }
+
+    /// The nodes that may have GPUs although nothing says so.
+    pub fn unlabeled_nodes(&self) -> &[ObjectRef] {
+        self.unlabeled.get_or_init(|| unlabeled_nodes(self))
     }
 
     /// The events of an object, the latest first.

@@ -22,6 +22,7 @@ mod scope;
 mod story;
 #[cfg(test)]
 mod testing;
+mod unlabeled;
 mod verdict;
 
 pub use advertiser::{Advertiser, advertiser_of};

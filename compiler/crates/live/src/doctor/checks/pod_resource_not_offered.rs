@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use gpuc_syntax::diag::phrases::quoted_list;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::pods::{report_pod, request_path};
+use super::mig_configuration_failed::STATE_LABEL;
+use super::pods::{PATIENCE_SECONDS, needs_mig_devices, report_pod, request_path};
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
-use crate::doctor::verdict::{Verdict, stuck_pods};
+use crate::doctor::pending::PendingPod;
+use crate::doctor::verdict::{Verdict, stuck_pods, waiting_seconds};
 use crate::objects::ObjectRef;
 use crate::state::Kind;
 
@@ -64,7 +66,7 @@ items:
 };
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
-    for pending in stuck_pods(ctx) {
+    for pending in stuck_pods(ctx).filter(|pending| !awaits_mig_devices(ctx, pending)) {
         let (resource, message, help) = match &pending.obstacles.verdict {
             Verdict::NotOffered { resource } if former_node(ctx, resource).is_some() => (
                 resource,
@@ -116,6 +118,22 @@ fn similar<'c, 's>(
         offered.map(move |(name, capacity, _)| (node, name, capacity))
     });
     offered.filter(move |(_, name, capacity)| *name != resource && *capacity > 0)
+}
+
+/// Whether the pod waits for MIG devices that are being created since a short time.
+fn awaits_mig_devices(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
+    let is_changing = |node: &NodeFacts<'_>| {
+        let state = node.node.metadata.label(STATE_LABEL);
+        matches!(state, Some("pending" | "rebooting"))
+    };
+    let obstacles = &pending.obstacles;
+    let seconds = waiting_seconds(ctx, pending);
+    seconds.is_some_and(|it| it < PATIENCE_SECONDS)
+        && ctx.gpu_nodes().any(|node| {
+            is_changing(node)
+                && (needs_mig_devices(&obstacles.demand)
+                    || obstacles.would_fit.contains(&node.object()))
+        })
 }
 
 /// A node that lists a resource with 0, and offers its GPUs under another name.

@@ -40,15 +40,16 @@ pub(super) fn report_pod(
     let empty = ctx.empty_pools().filter(|pool| selects_pool(demand, pool));
     let mut sources: Vec<ObjectRef> = empty.map(pool_ref).collect();
     // A node whose MIG devices are not created may be the one that the pod waits for.
-    if demand
-        .gpus()
-        .any(|(name, _)| name.starts_with("nvidia.com/mig-"))
-    {
+    if needs_mig_devices(demand) {
         let nodes = ctx.gpu_nodes().filter(|node| {
             let state = node.node.metadata.label(STATE_LABEL);
             state.is_some_and(|state| state != "success")
         });
         sources.extend(nodes.map(NodeFacts::object));
+    }
+    if matches!(pending.obstacles.verdict, Verdict::NotOffered { .. }) {
+        // Only Node Feature Discovery would find their GPUs.
+        sources.extend_from_slice(ctx.unlabeled_nodes());
     }
     if needs_nodes(&pending.obstacles.verdict) {
         let pools = ctx.state.objects(Kind::NodePool).iter();
@@ -76,6 +77,12 @@ pub(super) fn report_pod(
         }
     }
     finding
+}
+
+/// Whether a pod requests MIG devices.
+pub(super) fn needs_mig_devices(demand: &PodDemand) -> bool {
+    let mut gpus = demand.gpus();
+    gpus.any(|(name, _)| name.starts_with("nvidia.com/mig-"))
 }
 
 /// Whether more nodes of the same type would help.
