@@ -110,19 +110,30 @@ static SHORT_OPTIONS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
 });
 
+/// Whether a text may be random: paths and hashes have no letters of both cases.
+fn is_key(text: &str) -> bool {
+    let has = |is_wanted: fn(&u8) -> bool| text.bytes().any(|byte| is_wanted(&byte));
+    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
+}
+
 /// Replaces what follows the first group of an expression.
 fn redact_after<'t>(expression: &Regex, text: &'t str) -> Cow<'t, str> {
     expression.replace_all(text, |captures: &regex::Captures<'_>| {
-        let end = captures[0].len() - captures[2].len() - captures[1].len();
-        let rest = &captures[0][captures[0].len() - end..];
-        format!("{}{REDACTED}{rest}", &captures[1])
+        format!("{}{REDACTED}", &captures[1])
     })
 }
 
 /// A text without secrets.
 pub fn redact_text(text: &str) -> String {
     let text = SECRET_FORMS.replace_all(text, REDACTED);
-    let text = redact_after(&ACCESS_KEYS, &text);
+    let text = ACCESS_KEYS.replace_all(&text, |captures: &regex::Captures<'_>| {
+        let (all, value) = (&captures[0], &captures[2]);
+        if is_key(value) {
+            all.replacen(value, REDACTED, 1)
+        } else {
+            all.to_owned()
+        }
+    });
     let text = redact_after(&SHORT_OPTIONS, &text);
     let text = redact_after(&NAMED_SECRETS, &text);
     let text = YAML_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
@@ -434,6 +445,10 @@ mod tests {
             (
                 r#"{"AccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}"#,
                 r#"{"AccessKey": "[redacted]"}"#,
+            ),
+            (
+                "secret 0123456789abcdef0123456789abcdef01234567 not found",
+                "secret 0123456789abcdef0123456789abcdef01234567 not found",
             ),
             (
                 "commit 0123456789abcdef0123456789abcdef01234567",

@@ -9,7 +9,7 @@ mod workloads;
 
 use serde_json::{Value, json};
 
-use super::diagnose_files;
+use super::diagnose_with;
 use super::healthy::{Healthy, healthy_clusters};
 use nodes::{drain, reclaim, scale_down, scale_up};
 use workloads::{end_jobs, queue_up, remember, replace_plugin, roll_update};
@@ -71,12 +71,14 @@ fn check(healthy: &Healthy, name: &str, objects: &[Value], wrong: &mut Vec<Strin
         ),
     ];
     files.extend(old_logs(objects));
-    let (diagnosis, text) = diagnose_files(healthy, objects, &files);
-    if !diagnosis.causes.is_empty() {
-        let (text, _) = text
-            .split_once("checks could not run")
-            .unwrap_or((&text, ""));
-        wrong.push(format!("{name} in {}:\n{text}", healthy.name));
+    for has_file in [true, false] {
+        let (diagnosis, text) = diagnose_with(healthy, objects, &files, has_file);
+        if !diagnosis.causes.is_empty() {
+            let (text, _) = text
+                .split_once("checks could not run")
+                .unwrap_or((&text, ""));
+            wrong.push(format!("{name} in {} {has_file}:\n{text}", healthy.name));
+        }
     }
 }
 
