@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::diagnose_with;
 use super::healthy::{Healthy, healthy_clusters};
-use nodes::{drain, reclaim, scale_down, scale_up};
-use workloads::{end_jobs, queue_up, remember, replace_plugin, roll_update};
+use nodes::{drain, reclaim, restart_kubelet, scale_down, scale_up, upgrade_driver};
+use workloads::{end_jobs, queue_up, remember, replace_plugin, roll_update, start_slowly};
 
 /// A kind of noise, and a function that adds it.
 type Noise = (&'static str, fn(&mut Vec<Value>));
@@ -23,6 +23,9 @@ const NOISE: &[Noise] = &[
     ("scale-down", scale_down),
     ("spot", reclaim),
     ("drain", drain),
+    ("driver upgrade", upgrade_driver),
+    ("kubelet restart", restart_kubelet),
+    ("slow start", start_slowly),
     ("jobs", end_jobs),
     // The others copy nodes: this one changes a node.
     ("new device plugin", replace_plugin),
@@ -115,8 +118,12 @@ fn every_noise_changes_clusters() {
             objects != healthy.objects
         });
         let count = changed.count();
-        // Few examples have queues.
-        let least = if *name == "queue" { 2 } else { 40 };
+        // Few examples have queues or the GPU Operator.
+        let least = if ["queue", "driver upgrade"].contains(name) {
+            2
+        } else {
+            40
+        };
         assert!(count >= least, "{name} changes {count} clusters");
     }
 }

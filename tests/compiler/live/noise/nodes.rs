@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::faults::gpu_resources;
 use super::objects::{
     add_taints, ago, copy_node, creating, daemon_pods, ended, event, gpu_node, running, set_ready,
     strip_gpus, waiting, workload,
@@ -212,4 +213,71 @@ pub(super) fn drain(objects: &mut Vec<Value>) {
     ));
     objects.push(next);
     objects.push(drained);
+}
+
+/// A node on which the GPU Operator replaces the driver: it is cordoned, and its components are stopped.
+///
+/// Source: NVIDIA/k8s-driver-manager `cmd/driver-manager/main.go`, NVIDIA/k8s-operator-libs `pkg/upgrade`, 2026-11-28.
+pub(super) fn upgrade_driver(objects: &mut Vec<Value>) {
+    let Some(node) = gpu_node(objects)
+        .filter(|node| node["metadata"]["labels"]["nvidia.com/gpu.deploy.driver"] == "true")
+    else {
+        return;
+    };
+    let mut upgraded = copy_node(&node, "noise-upgraded", 30_000);
+    upgraded["spec"]["unschedulable"] = true.into();
+    let taint = json!({"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"});
+    add_taints(&mut upgraded, &[taint]);
+    let labels = &mut upgraded["metadata"]["labels"];
+    labels["nvidia.com/gpu-driver-upgrade-state"] = "pod-restart-required".into();
+    for component in ["device-plugin", "container-toolkit", "dcgm-exporter"] {
+        let key = format!("nvidia.com/gpu.deploy.{component}");
+        labels[key] = "paused-for-driver-upgrade".into();
+    }
+    for resource in gpu_resources(&upgraded) {
+        upgraded["status"]["allocatable"][resource] = "0".into();
+    }
+    let pods = daemon_pods(objects, &node, "noise-upgraded", 200, &creating());
+    let is_driver = |pod: &Value| {
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        name.starts_with("nvidia-driver-daemonset")
+    };
+    objects.extend(pods.into_iter().filter(is_driver));
+    objects.push(upgraded);
+}
+
+/// A node whose kubelet restarted some seconds ago.
+pub(super) fn restart_kubelet(objects: &mut Vec<Value>) {
+    let Some(node) = gpu_node(objects) else {
+        return;
+    };
+    let mut restarted = copy_node(&node, "noise-restarted", 30_000);
+    set_ready(
+        &mut restarted,
+        "True",
+        "KubeletReady",
+        "kubelet is ready",
+        15,
+    );
+    objects.push(event(
+        &restarted,
+        "NodeNotReady",
+        "Node status is now: NodeNotReady",
+        40,
+    ));
+    objects.push(event(
+        &restarted,
+        "Rebooted",
+        "Node has been rebooted, boot id: 1",
+        40,
+    ));
+    for resource in gpu_resources(&restarted) {
+        restarted["status"]["allocatable"][resource] = "0".into();
+    }
+    let mut pods = daemon_pods(objects, &node, "noise-restarted", 29_000, &running());
+    for pod in &mut pods {
+        pod["status"]["conditions"][1]["lastTransitionTime"] = ago(10).into();
+    }
+    objects.extend(pods);
+    objects.push(restarted);
 }

@@ -230,3 +230,41 @@ pub(super) fn queue_up(objects: &mut Vec<Value>) {
         }]},
     }));
 }
+
+/// Pods that start slowly: one whose image is pulled for eight minutes, and one whose volume is attached.
+pub(super) fn start_slowly(objects: &mut Vec<Value>) {
+    let Some(node) = gpu_node(objects) else {
+        return;
+    };
+    let pulling = workload("pulling-0", &node, 480, "ReplicaSet/pulling", creating());
+    objects.push(event(
+        &pulling,
+        "Pulling",
+        "Pulling image \"registry.example.com/serve:2\"",
+        475,
+    ));
+    objects.push(pulling);
+    let mut attaching = workload(
+        "attaching-0",
+        &node,
+        90,
+        "StatefulSet/attaching",
+        creating(),
+    );
+    attaching["spec"]["volumes"] =
+        json!([{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]);
+    let unbound = "0/9 nodes are available: pod has unbound immediate PersistentVolumeClaims.";
+    objects.push(event(&attaching, "FailedScheduling", unbound, 85));
+    let attach = "Multi-Attach error for volume \"pvc-1\": Volume is already exclusively attached to one node";
+    objects.push(event(&attaching, "FailedAttachVolume", attach, 60));
+    objects.push(json!({
+        "apiVersion": "v1", "kind": "PersistentVolumeClaim",
+        "metadata": {"name": "data", "namespace": "noise", "creationTimestamp": ago(95)},
+        "spec": {"volumeName": "pvc-1"}, "status": {"phase": "Bound"},
+    }));
+    objects.push(json!({
+        "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": "pvc-1", "creationTimestamp": ago(88)},
+        "spec": {"claimRef": {"namespace": "noise", "name": "data"}}, "status": {"phase": "Bound"},
+    }));
+    objects.push(attaching);
+}

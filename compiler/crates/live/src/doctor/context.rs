@@ -209,13 +209,18 @@ impl<'s> Context<'s> {
         age.is_some_and(|age| age < seconds)
     }
 
-    /// Whether the device plugin of a node was started a moment ago, by an update of its DaemonSet for example. Until
-    /// it has registered, none of the GPUs is allocatable.
+    /// Whether the kubelet or the device plugin of a node was started a moment ago, by an update of the DaemonSet for
+    /// example. Until the plugin has registered, none of the GPUs is allocatable.
     pub fn is_plugin_new(&self, node: &NodeFacts<'_>) -> bool {
         let is_recent = |time: Option<Timestamp>| {
             let age = self.age(time);
             age.is_some_and(|seconds| seconds < REGISTER_SECONDS)
         };
+        // Some device plugins are parts of the operating system.
+        let ready = node.node.condition("Ready").filter(|it| it.is_true());
+        if is_recent(ready.and_then(|it| it.last_transition_time)) {
+            return true;
+        }
         let mut pods = node.advertisers.iter();
         pods.any(|(pod, _)| {
             let ready = pod.condition("Ready").filter(|it| it.is_true());

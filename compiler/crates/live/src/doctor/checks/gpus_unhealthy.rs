@@ -68,7 +68,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 continue;
             }
             // While no device plugin is registered, the kubelet keeps the capacity for some minutes.
-            if allocatable == 0 && is_plugin_restarting(ctx, node) {
+            if allocatable == 0 && (ctx.is_plugin_new(node) || is_plugin_restarting(ctx, node)) {
                 continue;
             }
             let unhealthy = capacity - allocatable;
@@ -173,6 +173,24 @@ items:
     status: {{phase: Running, conditions: [{{type: Ready, status: "True", lastTransitionTime: "{since}"}}]}}
 "#
         ))
+    }
+
+    #[test]
+    fn device_plugins_of_the_operating_system_register_soon_after_the_kubelet() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let ready = r#"{type: Ready, status: "True"}"#;
+        for (since, expected) in [("11:59:30", 0), ("11:50:00", 1)] {
+            let restarted = format!(
+                r#"{{type: Ready, status: "True", lastTransitionTime: "2026-11-28T{since}Z",
+                  lastHeartbeatTime: "2026-11-28T12:00:00Z"}}"#
+            );
+            let (codes, text) = codes(
+                &objects
+                    .replace(ready, &restarted)
+                    .replace(r#": "7""#, r#": "0""#),
+            );
+            assert_eq!(codes.len(), expected, "{text}");
+        }
     }
 
     #[test]
