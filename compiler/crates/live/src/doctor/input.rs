@@ -36,18 +36,19 @@ fn metadata_of<'s>(ctx: &Context<'s>, object: &ObjectRef) -> Option<&'s Metadata
         namespace,
         name,
     } = object;
-    let is_meant = |it: &&Metadata| it.name == *name && it.namespace == *namespace;
+    let key = |it: &'s Metadata| (it.namespace.as_str(), it.name.as_str());
+    let wanted = (namespace.as_str(), name.as_str());
+    // The lists are sorted: a cluster can have as many findings as pods.
     match kind.as_str() {
-        "Pod" => ctx
-            .state
-            .pods
-            .items
-            .iter()
-            .map(|it| &it.metadata)
-            .find(is_meant),
+        "Pod" => {
+            let pods = &ctx.state.pods.items;
+            let index = pods.binary_search_by(|it| key(&it.metadata).cmp(&wanted));
+            Some(&pods.get(index.ok()?)?.metadata)
+        }
         "DaemonSet" => {
-            let mut daemon_sets = ctx.state.daemon_sets.items.iter().map(|it| &it.metadata);
-            daemon_sets.find(is_meant)
+            let daemon_sets = &ctx.state.daemon_sets.items;
+            let index = daemon_sets.binary_search_by(|it| key(&it.metadata).cmp(&wanted));
+            Some(&daemon_sets.get(index.ok()?)?.metadata)
         }
         _ => {
             let info = crate::state::KINDS.iter().find(|info| info.name == kind)?;
@@ -64,6 +65,9 @@ fn workload_span(
     metadata: Option<&Metadata>,
 ) -> Option<Span> {
     let label = metadata.and_then(|it| it.label(WORKLOAD_LABEL));
+    if cluster.config.workloads.is_empty() || label.is_none() && subject.kind == "Pod" {
+        return None;
+    }
     let is_in_namespace = |workload: &Workload| cluster.namespace_of(workload) == subject.namespace;
     // A controller that was not read can have pods that name the workload.
     let of_pods = || {
@@ -81,7 +85,7 @@ fn workload_span(
     let found = workloads.find(|workload| {
         let is_own = match name {
             Some(name) => is_named(workload, name),
-            None => subject.kind != "Pod" && is_named(workload, &subject.name),
+            None => is_named(workload, &subject.name),
         };
         is_own && is_in_namespace(workload)
     })?;

@@ -1,5 +1,8 @@
 //! The creation of MIG devices does not go on.
 
+use std::cell::OnceCell;
+use std::sync::Arc;
+
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::mig_configuration_failed::{CONFIG_LABEL, STATE_LABEL, mig_manager};
@@ -59,11 +62,15 @@ items:
 const REBOOT_SECONDS: u64 = 900;
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    let late = OnceCell::new();
     for node in ctx.nodes.iter().filter(|node| node.node.is_ready()) {
         let state = node.node.metadata.label(STATE_LABEL);
         let finding = match state {
             Some("rebooting") => check_reboot(ctx, node),
-            Some("pending") => check_manager(ctx, node).or_else(|| check_waiting(ctx, node)),
+            Some("pending") => {
+                let late = late.get_or_init(|| late_pods(ctx));
+                check_manager(ctx, node).or_else(|| check_waiting(ctx, node, late))
+            }
             _ => None,
         };
         let config = node.node.metadata.label(CONFIG_LABEL).unwrap_or("none");
@@ -123,14 +130,29 @@ fn check_manager(ctx: &Context<'_>, node: &NodeFacts<'_>) -> Option<Finding> {
     )
 }
 
-/// A node on whose MIG devices pods have waited for long.
-fn check_waiting(ctx: &Context<'_>, node: &NodeFacts<'_>) -> Option<Finding> {
-    let is_late = |pending: &&PendingPod<'_>| {
+/// The pods that have waited for long, one for each of their requirements.
+fn late_pods<'c>(ctx: &'c Context<'_>) -> Vec<&'c PendingPod<'c>> {
+    let mut late: Vec<&PendingPod<'_>> = Vec::new();
+    for pending in stuck_pods(ctx) {
         let seconds = waiting_seconds(ctx, pending);
-        seconds.is_none_or(|it| it >= PATIENCE_SECONDS)
-    };
-    let mut waiting = stuck_pods(ctx).filter(is_late);
-    let pending = waiting.find(|pending| {
+        let is_known = || {
+            let mut known = late.iter();
+            known.any(|it| Arc::ptr_eq(&it.obstacles, &pending.obstacles))
+        };
+        if seconds.is_none_or(|it| it >= PATIENCE_SECONDS) && !is_known() {
+            late.push(pending);
+        }
+    }
+    late
+}
+
+/// A node on whose MIG devices pods have waited for long.
+fn check_waiting(
+    ctx: &Context<'_>,
+    node: &NodeFacts<'_>,
+    late: &[&PendingPod<'_>],
+) -> Option<Finding> {
+    let pending = late.iter().find(|pending| {
         let obstacles = &pending.obstacles;
         needs_mig_devices(&obstacles.demand) && needs_nodes(&obstacles.verdict)
             || obstacles.would_fit.contains(&node.object())
