@@ -14,7 +14,7 @@ use gpuc_collect::{
 use gpuc_diff::diff::render::render;
 use gpuc_diff::diff::{
     Answer, CloudNotes, CloudResult, Diffs, GENERATED_KINDS, InstalledRelease, LiveState,
-    Unpredicted, VERSION, desired_objects, diff_live,
+    Unpredicted, VERSION, desired_objects, diff_live, find_other_cluster,
 };
 use gpuc_model::plan::{Credentials, Delivery, Plan};
 use serde_json::{Value, json};
@@ -80,7 +80,15 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
         Credentials::Fetch(_) => None,
     };
     let context = args.running.context.as_deref().or(own_context);
-    let state = read_state(context, plan)?;
+    let (state, nodes) = read_state(context, plan)?;
+    if let Some(reason) =
+        (compilation.cluster.as_ref()).and_then(|it| find_other_cluster(it, &nodes))
+    {
+        bail!(
+            "{} is not the cluster of the file: {reason}\nhelp: select the context of the cluster with `--context`",
+            live::title(context)
+        );
+    }
     let Some(mut found) = diff_live(compilation, &state, &run.sources) else {
         bail!("the cluster's file has errors");
     };
@@ -118,8 +126,8 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     })
 }
 
-/// What the API server says about the objects of a tree.
-fn read_state(context: Option<&str>, plan: &Plan) -> Result<LiveState> {
+/// What the API server says about the objects of a tree, and the nodes, as far as the user may list them.
+fn read_state(context: Option<&str>, plan: &Plan) -> Result<(LiveState, Vec<Value>)> {
     let tool = match &plan.delivery {
         Delivery::Script => "",
         Delivery::Gitops { tool, .. } => tool,
@@ -152,11 +160,13 @@ fn read_state(context: Option<&str>, plan: &Plan) -> Result<LiveState> {
         let workloads = ["Deployment", "DaemonSet", "StatefulSet"]
             .map(|kind| json!({"apiVersion": "apps/v1", "kind": kind}));
         let charts = labeled(&client, &limits, &workloads, HELM_LABEL).await;
-        Ok::<_, String>((answers, own, charts))
+        let kind = [json!({"apiVersion": "v1", "kind": "Node"})];
+        let nodes = labeled(&client, &limits, &kind, "").await.objects;
+        Ok::<_, String>((answers, own, charts, nodes))
     });
     // Requests that hang do not delay the end.
     runtime.shutdown_background();
-    let (answers, own, charts) = match result {
+    let (answers, own, charts, nodes) = match result {
         Ok(found) => found,
         Err(error) => bail!(
             "cannot read {}: {error}\nhelp: `kubectl get nodes` must work with the same kubeconfig and context",
@@ -164,14 +174,15 @@ fn read_state(context: Option<&str>, plan: &Plan) -> Result<LiveState> {
         ),
     };
     let Labeled { objects, unread } = own;
-    Ok(LiveState {
+    let state = LiveState {
         answers: answers.into_iter().map(|it| answer(it, &known)).collect(),
         labeled: objects,
         releases: (charts.unread.is_empty()).then(|| InstalledRelease::find_all(&charts.objects)),
         unlisted: (unread.into_iter())
             .map(|(kind, refusal)| (kind, refusal_text(&refusal)))
             .collect(),
-    })
+    };
+    Ok((state, nodes))
 }
 
 /// The answer about an object, in the form of the comparison.

@@ -7,6 +7,8 @@ use anyhow::{Context, Result, bail};
 use gpuc_live::read::{ReadProblem, read_files};
 use gpuc_live::state::ClusterState;
 
+use super::Usage;
+
 /// The maximum number of files in a snapshot.
 const MAX_FILES: usize = 100_000;
 
@@ -15,6 +17,11 @@ const MAX_BYTES: u64 = 2 << 30;
 
 /// Reads all files in a folder, or one file. Symbolic links to folders are not followed: they may form a circle.
 pub(crate) fn read(folder: &Path) -> Result<(ClusterState, Vec<ReadProblem>)> {
+    if folder == Path::new("-") && !folder.exists() {
+        let message = "`--from` reads a folder or a file, not the standard input\nhelp: write a file per kind into a \
+                       folder, such as `kubectl get nodes -o json > case/nodes.json`, then `--from case`";
+        return Err(Usage(message.to_owned()).into());
+    }
     let info =
         fs::metadata(folder).with_context(|| format!("cannot read `{}`", folder.display()))?;
     let (root, mut paths) = if info.is_dir() {

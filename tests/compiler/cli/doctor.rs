@@ -50,6 +50,33 @@ fn faults_have_the_exit_code_1() {
 }
 
 #[test]
+fn standard_input_is_refused_with_a_hint() {
+    let place = Workspace::empty();
+    for command in ["doctor", "import"] {
+        let result = place.run(&[command, "--from", "-"]).expect_code(2);
+        let error =
+            "error: `--from` reads a folder or a file, not the standard input\nhelp: write a file";
+        assert!(result.stderr.starts_with(error), "{}", result.stderr);
+    }
+}
+
+#[test]
+fn broken_files_are_named_with_their_line() {
+    let place = Workspace::empty();
+    place.write(
+        "case/objects.yaml",
+        &(objects_without_fault("device-plugin-not-scheduled") + SYSTEM_POD),
+    );
+    place.write(
+        "case/events.json",
+        "{\"kind\": \"EventList\",\n\"items\": [{\n",
+    );
+    let result = place.run(&["doctor", "--from", "case"]).expect_code(0);
+    let warning = "warning: events.json: line 3: the JSON text ends early, as if the file were not copied completely\n";
+    assert!(result.stderr.contains(warning), "{}", result.stderr);
+}
+
+#[test]
 fn suggested_commands_are_about_the_same_folder() {
     let place = Workspace::empty();
     place.write(

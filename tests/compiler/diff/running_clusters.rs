@@ -8,8 +8,9 @@ use gpuc_compile::compile::Compilation;
 use gpuc_diff::diff::render::{Format, render};
 use gpuc_diff::diff::{
     Answer, Diff, Diffs, GENERATED_KINDS, Impact, InstalledRelease, LiveState, Status, Unpredicted,
-    VERSION, desired_objects, diff_live,
+    VERSION, desired_objects, diff_live, find_other_cluster,
 };
+use gpuc_schema::config::CloudSection;
 use gpuc_syntax::node::Node;
 use serde_json::{Value, json};
 
@@ -360,4 +361,99 @@ fn leftovers_of_every_generated_kind_are_searched() {
     }
     let searched: BTreeSet<(&str, &str)> = GENERATED_KINDS.iter().copied().collect();
     assert_eq!(searched, generated);
+}
+
+/// A node with this provider id, region and name of its cluster.
+fn node(id: &str, region: &str, cluster: &str) -> Value {
+    json!({
+        "metadata": {"name": "n", "labels": {
+            "topology.kubernetes.io/region": region, "alpha.eksctl.io/cluster-name": cluster,
+        }},
+        "spec": {"providerID": id},
+    })
+}
+
+#[test]
+fn clusters_of_other_clouds_projects_and_regions_are_recognized() {
+    for (name, id, region, expected) in [
+        ("eks-teams", "aws:///us-east-1a/i-1", "us-east-1", None),
+        (
+            "eks-teams",
+            "aws:///eu-west-1a/i-1",
+            "eu-west-1",
+            Some("the region `eu-west-1`"),
+        ),
+        (
+            "eks-teams",
+            "gce://p/us-east1-a/x",
+            "us-east1",
+            Some("a machine of Google Cloud"),
+        ),
+        (
+            "eks-teams",
+            "kind://docker/kind/kind-control-plane",
+            "",
+            None,
+        ),
+        ("eks-teams", "", "", None),
+    ] {
+        let (_, compilation) = example(name);
+        let cluster = compilation.cluster.as_ref().unwrap();
+        let found = find_other_cluster(cluster, &[node(id, region, &cluster.name.value)]);
+        match expected {
+            Some(text) => assert!(found.unwrap().contains(text), "{id}"),
+            None => assert_eq!(found, None, "{id}"),
+        }
+    }
+}
+
+#[test]
+fn every_example_accepts_its_own_nodes_and_refuses_those_of_another_cluster() {
+    for (name, outcome) in compiled_examples() {
+        for compilation in &outcome.compilations {
+            let Some(cluster) = &compilation.cluster else {
+                continue;
+            };
+            let own = &cluster.name.value;
+            let (ids, other) = match &cluster.config.cloud.value {
+                CloudSection::Aws(aws) => {
+                    let region = &aws.region.value;
+                    (
+                        vec![node(&format!("aws:///{region}a/i-1"), region, own)],
+                        Some(node("aws:///x/i-1", region, "z")),
+                    )
+                }
+                CloudSection::Gcp(gcp) => {
+                    let (project, location) = (&gcp.project.value, &gcp.location.value);
+                    let parts: Vec<&str> = location.split('-').collect();
+                    let region = parts[..2].join("-");
+                    let id = |project: &str| format!("gce://{project}/{region}-a/x");
+                    (
+                        vec![node(&id(project), &region, own)],
+                        Some(node(&id("other"), &region, own)),
+                    )
+                }
+                CloudSection::Azure(azure) => {
+                    let (location, subscription) = (
+                        &azure.location.value,
+                        azure.subscription.value.to_uppercase(),
+                    );
+                    let id = |it: &str| {
+                        format!("azure:///subscriptions/{it}/resourceGroups/mc_a_b_c/providers/x")
+                    };
+                    (
+                        vec![node(&id(&subscription), location, own)],
+                        Some(node(&id("other"), location, own)),
+                    )
+                }
+                CloudSection::OnPrem(_) => {
+                    (vec![node("aws:///us-east-1a/i-1", "us-east-1", "z")], None)
+                }
+            };
+            assert_eq!(find_other_cluster(cluster, &ids), None, "{name}");
+            if let Some(other) = other {
+                assert!(find_other_cluster(cluster, &[other]).is_some(), "{name}");
+            }
+        }
+    }
 }

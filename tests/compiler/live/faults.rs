@@ -30,7 +30,7 @@ fn find<'o>(
 }
 
 /// The resources of GPUs that a node offers.
-fn gpu_resources(node: &Value) -> Vec<String> {
+pub(super) fn gpu_resources(node: &Value) -> Vec<String> {
     let capacity = node["status"]["capacity"].as_object().into_iter().flatten();
     let names = capacity.map(|(name, _)| name);
     names
@@ -39,11 +39,11 @@ fn gpu_resources(node: &Value) -> Vec<String> {
         .collect()
 }
 
-fn is_gpu_node(node: &Value) -> bool {
+pub(super) fn is_gpu_node(node: &Value) -> bool {
     !gpu_resources(node).is_empty()
 }
 
-fn is_plugin(pod: &Value) -> bool {
+pub(super) fn is_plugin(pod: &Value) -> bool {
     let containers = pod["spec"]["containers"].as_array().into_iter().flatten();
     let mut images = containers.filter_map(|it| it["image"].as_str());
     images.any(|image| {

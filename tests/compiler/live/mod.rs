@@ -2,6 +2,7 @@
 
 mod faults;
 pub(crate) mod healthy;
+mod noise;
 
 use std::collections::BTreeSet;
 
@@ -22,6 +23,16 @@ fn diagnose_files(
     objects: &[Value],
     logs: &[(String, String)],
 ) -> (Diagnosis, String) {
+    diagnose_with(healthy, objects, logs, true)
+}
+
+/// The same, with or without the file of the cluster.
+fn diagnose_with(
+    healthy: &Healthy,
+    objects: &[Value],
+    logs: &[(String, String)],
+    has_file: bool,
+) -> (Diagnosis, String) {
     let list = json!({"apiVersion": "v1", "kind": "List", "items": objects});
     let mut files = vec![("objects.json".to_owned(), list.to_string())];
     files.extend(logs.iter().cloned());
@@ -35,7 +46,7 @@ fn diagnose_files(
     let (state, problems) = read_files(&paths, &load);
     assert_eq!(problems, [], "{}", healthy.name);
     let cluster = healthy.outcome.compilations[healthy.index].cluster.as_ref();
-    let diagnosis = diagnose(&state, cluster, &gpuc::REGISTRY);
+    let diagnosis = diagnose(&state, cluster.filter(|_| has_file), &gpuc::REGISTRY);
     let text = render::text(&diagnosis, &state, &healthy.outcome.sources);
     (diagnosis, text)
 }
@@ -46,9 +57,11 @@ fn healthy_clusters_have_no_findings() {
     let clusters = healthy_clusters();
     assert!(clusters.len() > 40, "{}", clusters.len());
     for healthy in &clusters {
-        let (diagnosis, text) = diagnose_objects(healthy, &healthy.objects);
-        if !diagnosis.causes.is_empty() {
-            wrong.push(format!("{}:\n{text}", healthy.name));
+        for has_file in [true, false] {
+            let (diagnosis, text) = diagnose_with(healthy, &healthy.objects, &[], has_file);
+            if !diagnosis.causes.is_empty() {
+                wrong.push(format!("{} {has_file}:\n{text}", healthy.name));
+            }
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));

@@ -1,7 +1,7 @@
 //! `gpuc diff --live` finds what differs from a tree.
 
 use std::collections::BTreeSet;
-use std::process::Command;
+use std::process::{Command, Output};
 use std::sync::PoisonError;
 
 use serde_json::{Value, json};
@@ -51,13 +51,17 @@ impl Applied {
         applied
     }
 
-    fn gpuc(&self, arguments: &[&str]) -> String {
-        let output = Command::new(env!("CARGO_BIN_EXE_gpuc"))
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_gpuc"))
             .args(arguments)
             .current_dir(self.folder.path())
             .env("KUBECONFIG", variable("GPUC_KUBECONFIG"))
             .output()
-            .unwrap();
+            .unwrap()
+    }
+
+    fn gpuc(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
         let errors = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(0), "{}: {errors}", self.example);
         String::from_utf8(output.stdout).unwrap()
@@ -167,4 +171,26 @@ fn needs_api_server_drift_is_found() {
         cluster.delete();
         kubectl(&["delete", "clusterrole", "gpuc-drift"], "").unwrap();
     }
+}
+
+#[test]
+#[ignore = "needs GPUC_KUBECONFIG: a real API server"]
+fn needs_api_server_another_cluster_is_refused() {
+    let _server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
+    define_custom_resources();
+    let cluster = Applied::new("examples/eks-queues/gpu-cluster.yaml");
+    let node = json!({
+        "apiVersion": "v1", "kind": "Node", "metadata": {"name": "gpuc-other"},
+        "spec": {"providerID": "gce://project/us-east1-b/gpuc-other"},
+    });
+    apply(&[node]).unwrap();
+    let output = cluster.run(&["diff", "--live", "--no-cloud"]);
+    kubectl(&["delete", "node", "gpuc-other"], "").unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    let reason =
+        "is not the cluster of the file: the node `gpuc-other` is a machine of Google Cloud";
+    assert!(errors.contains(reason), "{errors}");
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), "");
+    cluster.delete();
 }

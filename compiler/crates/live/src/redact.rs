@@ -1,5 +1,6 @@
 //! Removes secrets, and fields that no check reads, from objects and logs.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use gpuc_schema::node_state::GPUS_ANNOTATION;
@@ -30,6 +31,9 @@ const KEPT_CONFIG_MAPS: &[&str] = &[
 
 /// Parts of names whose values may be secrets.
 const SECRET_NAMES: &[&str] = &[
+    "access-key",
+    "access_key",
+    "accesskey",
     "apikey",
     "api-key",
     "api_key",
@@ -47,7 +51,8 @@ const SECRET_NAMES: &[&str] = &[
 static SECRET_FORMS: LazyLock<Regex> = LazyLock::new(|| {
     let forms = [
         r"eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]*",
-        r"(?:AKIA|ASIA)[A-Z0-9]{16}",
+        // A secret access key often follows the id of the key.
+        r#"(?:AKIA|ASIA)[A-Z0-9]{16}(?:["'\s:,;|=/]+(?:[A-Za-z_-]+["']?\s*[:=]\s*["']?)?[A-Za-z0-9/+]{40})?"#,
         r"gh[pousr]_[A-Za-z0-9]{20,}",
         r"github_pat_[A-Za-z0-9_]{20,}",
         r"glpat-[A-Za-z0-9_-]{20,}",
@@ -86,12 +91,51 @@ static YAML_SECRETS: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
 });
 
+/// Secret access keys of AWS, which have no form of their own, after the name of a key.
+static ACCESS_KEYS: LazyLock<Regex> = LazyLock::new(|| {
+    let expression = r#"(?i)(\b(?:aws|access|secret)[a-z_ -]*["']?\s*(?:[:=]|\bis\b)?\s*["']?)([a-z0-9/+]{40})(?:\b|[^a-z0-9/+]|$)"#;
+    Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// Programs with an option for a password whose name is one letter, and the option. With `mysql`, the password follows
+/// without a space.
+///
+/// Source: the manuals of `mysql`, `mariadb`, `mongosh`, `sshpass` and `redis-cli`, 2026-11-28.
+static SHORT_OPTIONS: LazyLock<Regex> = LazyLock::new(|| {
+    let expression = concat!(
+        r"(\b(?:mysql|mariadb)[a-z_-]*\b[^|;&\n]*?\s-p|\b(?:mongo[a-z]*|sshpass)\b[^|;&\n]*?\s-p\s*",
+        r"|\bredis-cli\b[^|;&\n]*?\s-a\s*)",
+        r#"("[^"]*"|'[^']*'|[^\s"',;&|]+)"#
+    );
+    Regex::new(expression).unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// Whether a text may be random: paths and hashes have no letters of both cases.
+fn is_key(text: &str) -> bool {
+    let has = |is_wanted: fn(&u8) -> bool| text.bytes().any(|byte| is_wanted(&byte));
+    has(u8::is_ascii_uppercase) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_digit)
+}
+
+/// Replaces what follows the first group of an expression.
+fn redact_after<'t>(expression: &Regex, text: &'t str) -> Cow<'t, str> {
+    expression.replace_all(text, |captures: &regex::Captures<'_>| {
+        format!("{}{REDACTED}", &captures[1])
+    })
+}
+
 /// A text without secrets.
 pub fn redact_text(text: &str) -> String {
     let text = SECRET_FORMS.replace_all(text, REDACTED);
-    let text = NAMED_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
-        format!("{}{REDACTED}", &captures[1])
+    let text = ACCESS_KEYS.replace_all(&text, |captures: &regex::Captures<'_>| {
+        let (all, value) = (&captures[0], &captures[2]);
+        if is_key(value) {
+            all.replacen(value, REDACTED, 1)
+        } else {
+            all.to_owned()
+        }
     });
+    let text = redact_after(&SHORT_OPTIONS, &text);
+    let text = redact_after(&NAMED_SECRETS, &text);
     let text = YAML_SECRETS.replace_all(&text, |captures: &regex::Captures<'_>| {
         let value = &captures[2];
         let is_password = captures[1].to_ascii_lowercase().contains("passw");
@@ -202,22 +246,10 @@ fn redact_value(value: &mut Value) {
                 *text = redacted;
             }
         }
-        Value::Array(items) => {
-            let mut is_after_option = false;
-            for item in items {
-                let is_option = item.as_str().is_some_and(|text| {
-                    text.starts_with('-') && !text.contains('=') && is_secret_name(text)
-                });
-                if is_after_option && item.is_string() {
-                    *item = REDACTED.into();
-                } else {
-                    redact_value(item);
-                }
-                is_after_option = is_option;
-            }
-        }
+        Value::Array(items) => redact_items(items),
         Value::Object(entries) => {
             redact_variable(entries);
+            redact_arguments(entries);
             for (key, value) in entries.iter_mut() {
                 let is_kept = matches!(
                     key.as_str(),
@@ -243,6 +275,78 @@ fn redact_value(value: &mut Value) {
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
+}
+
+/// Removes secrets from the items of a list, which can be the arguments of a program.
+fn redact_items(items: &mut [Value]) {
+    let mut is_after_option = false;
+    for item in items {
+        let is_option = item.as_str().is_some_and(|text| {
+            let is_named = text.starts_with('-') && !text.contains('=') && is_secret_name(text);
+            is_named || ACCESS_KEY_ID.is_match(text)
+        });
+        if is_after_option && item.is_string() {
+            *item = REDACTED.into();
+        } else {
+            redact_value(item);
+        }
+        is_after_option = is_option;
+    }
+}
+
+/// The id of an access key of AWS, which the secret follows.
+static ACCESS_KEY_ID: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new("^(?:AKIA|ASIA)[A-Z0-9]{16}$")
+        .unwrap_or_else(|_| unreachable!("the expression is valid"))
+});
+
+/// Removes passwords from the arguments of a container whose program has a short option for them. The program can be
+/// in `command`, in `args`, or that of the image.
+fn redact_arguments(container: &mut Map<String, Value>) {
+    let words = ["command", "args"].map(|key| container.get(key).and_then(Value::as_array));
+    let words = words.into_iter().flatten().flatten();
+    let words = words.chain(container.get("image"));
+    let programs: Vec<&(&str, &str)> = (words.filter_map(Value::as_str))
+        .filter_map(|word| {
+            let file = word.rsplit('/').next().unwrap_or_default();
+            let mut programs = SHORT_OPTION_PROGRAMS.iter();
+            programs.find(|(name, _)| file.starts_with(name))
+        })
+        .collect();
+    let options: Vec<&str> = programs.iter().map(|(_, option)| *option).collect();
+    for key in ["command", "args"] {
+        let items = container.get_mut(key).and_then(Value::as_array_mut);
+        let mut is_after_option = false;
+        for item in items.into_iter().flatten() {
+            let Some(text) = item.as_str() else {
+                continue;
+            };
+            let attached = options
+                .iter()
+                .find(|it| text.starts_with(**it) && text.len() > it.len());
+            let is_option = options.contains(&text) && !programs.iter().any(|it| is_attached(it.0));
+            if is_after_option {
+                *item = REDACTED.into();
+            } else if let Some(option) = attached {
+                *item = format!("{option}{REDACTED}").into();
+            }
+            is_after_option = is_option;
+        }
+    }
+}
+
+/// The beginnings of the names of programs, and their options for a password, as in [`SHORT_OPTIONS`].
+const SHORT_OPTION_PROGRAMS: &[(&str, &str)] = &[
+    ("mysql", "-p"),
+    ("mariadb", "-p"),
+    ("mongo", "-p"),
+    ("sshpass", "-p"),
+    ("redis-cli", "-a"),
+];
+
+/// Whether the password follows the option without a space.
+fn is_attached(program: &str) -> bool {
+    matches!(program, "mysql" | "mariadb")
 }
 
 /// Removes the value of an environment variable, unless it configures GPUs or their networks.
@@ -318,6 +422,38 @@ mod tests {
                 "untolerated taint {token: secret-team}",
             ),
             ("0/3 nodes are available", "0/3 nodes are available"),
+            (
+                "mysql -u root -phunter3 -h db",
+                "mysql -u root -p[redacted] -h db",
+            ),
+            (
+                "mysqldump -p'my pass' db | gzip",
+                "mysqldump -p[redacted] db | gzip",
+            ),
+            ("mysql -u root -p db", "mysql -u root -p db"),
+            ("sshpass -p hunter2 ssh a", "sshpass -p [redacted] ssh a"),
+            ("redis-cli -a hunter2 ping", "redis-cli -a [redacted] ping"),
+            ("mkdir -p/data && mysqld", "mkdir -p/data && mysqld"),
+            (
+                "AKIAABCDEFGHIJKLMNOP:wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY end",
+                "[redacted] end",
+            ),
+            (
+                "access key wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+                "access key [redacted]",
+            ),
+            (
+                r#"{"AccessKey": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"}"#,
+                r#"{"AccessKey": "[redacted]"}"#,
+            ),
+            (
+                "secret 0123456789abcdef0123456789abcdef01234567 not found",
+                "secret 0123456789abcdef0123456789abcdef01234567 not found",
+            ),
+            (
+                "commit 0123456789abcdef0123456789abcdef01234567",
+                "commit 0123456789abcdef0123456789abcdef01234567",
+            ),
         ] {
             assert_eq!(redact_text(text), expected);
         }
@@ -395,6 +531,40 @@ mod tests {
             assert_eq!(pod["spec"]["containers"][0]["image"], expected);
             let id = &pod["status"]["containerStatuses"][0]["imageID"];
             assert_eq!(id, "docker-pullable://example.com:5000/x@sha256:1");
+        }
+    }
+
+    #[test]
+    fn passwords_in_short_options_are_removed_from_arguments() {
+        for (container, expected) in [
+            (
+                json!({"command": ["/usr/bin/mysql"], "args": ["-uroot", "-phunter3", "-P3306"]}),
+                json!({"command": ["/usr/bin/mysql"], "args": ["-uroot", "-p[redacted]", "-P3306"]}),
+            ),
+            (
+                json!({"image": "docker.io/library/mysql:8", "args": ["-phunter3"]}),
+                json!({"image": "docker.io/library/mysql:8", "args": ["-p[redacted]"]}),
+            ),
+            (
+                json!({"command": ["sh", "-c", "mysql -phunter3 -e 'select 1'"]}),
+                json!({"command": ["sh", "-c", "mysql -p[redacted] -e 'select 1'"]}),
+            ),
+            (
+                json!({"command": ["sshpass", "-p", "hunter3", "ssh"]}),
+                json!({"command": ["sshpass", "-p", "[redacted]", "ssh"]}),
+            ),
+            (
+                json!({"command": ["serve", "-p8080"], "args": ["-p", "8081"]}),
+                json!({"command": ["serve", "-p8080"], "args": ["-p", "8081"]}),
+            ),
+            (
+                json!({"args": ["AKIAABCDEFGHIJKLMNOP", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "s3"]}),
+                json!({"args": ["[redacted]", "[redacted]", "s3"]}),
+            ),
+        ] {
+            let mut pod = json!({"spec": {"containers": [container]}});
+            redact_object(Kind::Pod, &mut pod);
+            assert_eq!(pod["spec"]["containers"][0], expected);
         }
     }
 

@@ -1,4 +1,4 @@
-//! Lines of logs without what terminals, `kubectl logs` and `mpirun` add to them.
+//! Lines of logs without what terminals, `kubectl logs`, `stern` and `mpirun` add to them.
 
 use std::borrow::Cow;
 
@@ -15,7 +15,7 @@ const MAX_SHOWN: usize = 300;
 pub(crate) struct LogLine<'t> {
     /// The number, from 1.
     pub(crate) number: u64,
-    /// The pod, from the prefix `[pod/name/container]` of `kubectl logs --prefix`; empty without it.
+    /// The pod, from the prefix `[pod/name/container]` of `kubectl logs --prefix` or that of `stern`; empty without it.
     pub(crate) pod: Cow<'t, str>,
     /// The text without colors and prefixes.
     pub(crate) text: Cow<'t, str>,
@@ -97,10 +97,60 @@ fn prefix(text: &str) -> (&str, usize) {
             rest = after;
         } else if let Some(after) = after_time(rest).or_else(|| after_tag(rest)) {
             rest = after;
+        } else if let Some((name, after)) = stern_prefix(rest).filter(|_| pod.is_empty()) {
+            pod = name;
+            rest = after;
         } else {
             return (pod, text.len() - rest.len());
         }
     }
+}
+
+/// The pod and the text after the prefix of `stern`, `pod container line`, and of `stern --all-namespaces`, `namespace
+/// pod container line`. It counts only before messages of NCCL and output of nccl-tests, because every text begins with
+/// words.
+///
+/// Source: stern/stern `stern/stern.go` (templates `default` and `raw`), 2026-11-28.
+fn stern_prefix(text: &str) -> Option<(&str, &str)> {
+    let is_name = |word: &str| {
+        let is_part =
+            |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-' || it == b'.';
+        !word.is_empty()
+            && word.bytes().all(is_part)
+            && word.bytes().any(|it| it.is_ascii_lowercase())
+    };
+    let (first, rest) = text.split_once(' ')?;
+    let (second, rest) = rest.split_once(' ')?;
+    if !is_name(first) || !is_name(second) {
+        return None;
+    }
+    // With all namespaces, the first word is the namespace.
+    match rest.split_once(' ') {
+        Some((container, after)) if is_name(container) && begins_message(after) => {
+            Some((second, after))
+        }
+        _ => begins_message(rest).then_some((first, rest)),
+    }
+}
+
+/// Whether a line begins here, by the forms of NCCL, nccl-tests and `mpirun`.
+fn begins_message(text: &str) -> bool {
+    let text = text.trim_start();
+    let word = text.split_ascii_whitespace().next().unwrap_or_default();
+    let is_process = || {
+        // `host:pid:tid [device] NCCL …`
+        let mut parts = word.rsplitn(3, ':');
+        let is_number = |it: Option<&str>| it.is_some_and(|it| it.parse::<u64>().is_ok());
+        is_number(parts.next()) && is_number(parts.next()) && parts.next().is_some()
+    };
+    text.starts_with('#')
+        || after_tag(text).is_some()
+        || word.parse::<u64>().is_ok()
+        || ["NCCL version ", "NCCL INFO ", "NCCL WARN "]
+            .iter()
+            .any(|it| text.starts_with(it))
+        || after_time(text).is_some()
+        || is_process()
 }
 
 /// The text after a time such as `2026-11-28T18:50:05.123456789Z `.
@@ -138,6 +188,47 @@ mod tests {
         assert_eq!((line.number, &*line.pod), (7, "fabric-0-x2"));
         // The color precedes the tag, so the prefix continues after it.
         assert_eq!(line.text, "n:1:2 [0] NCCL INFO a");
+    }
+
+    #[test]
+    fn the_prefix_of_stern_is_removed_before_messages_only() {
+        for (text, pod, rest) in [
+            (
+                "fabric-0-x2 main n:1:2 [0] NCCL INFO a",
+                "fabric-0-x2",
+                "n:1:2 [0] NCCL INFO a",
+            ),
+            (
+                "proof fabric-0-x2 main n:1:2 [0] NCCL INFO a",
+                "fabric-0-x2",
+                "n:1:2 [0] NCCL INFO a",
+            ),
+            (
+                "fabric-0-x2 main # Out of bounds values : 0 OK",
+                "fabric-0-x2",
+                "# Out of bounds values : 0 OK",
+            ),
+            (
+                "fabric-0-x2 main    1024   256 float",
+                "fabric-0-x2",
+                "   1024   256 float",
+            ),
+            (
+                "fabric-0-x2 main 2026-11-28T18:50:05.123456789Z n:1:2 [0] NCCL INFO a",
+                "fabric-0-x2",
+                "n:1:2 [0] NCCL INFO a",
+            ),
+            (
+                "the program ends with an error",
+                "",
+                "the program ends with an error",
+            ),
+            ("loading model [1/2]", "", "loading model [1/2]"),
+            ("n:1:2 [0] NCCL INFO a", "", "n:1:2 [0] NCCL INFO a"),
+        ] {
+            let line = read(1, text);
+            assert_eq!((&*line.pod, &*line.text), (pod, rest), "{text}");
+        }
     }
 
     #[test]

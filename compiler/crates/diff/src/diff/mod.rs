@@ -32,6 +32,7 @@ pub use impact::Impact;
 pub use live::{
     Answer, CloudNotes, CloudResult, FieldConflict, GENERATED_KINDS, InstalledRelease, LiveNotes,
     LiveState, MissingKind, NotCompared, RejectedObject, Unpredicted, desired_objects, diff_live,
+    find_other_cluster,
 };
 pub use report::{
     Cause, Change, Diff, Diffs, FieldChange, FileChange, GpuCountChange, Hunk, Range, Status, Step,

@@ -11,11 +11,15 @@ use gpuc_syntax::source::Span;
 use super::advertiser::{Advertiser, advertiser_of};
 use super::pending::{PendingPod, pending_pods};
 use super::placement::{Usage, usage};
+use super::unlabeled::unlabeled_nodes;
 use crate::objects::{DaemonSet, Event, Node, ObjectRef, Pod, Quantity, Timestamp};
 use crate::state::{ClusterState, ContainerLog, Kind};
 
 /// The resource of full GPUs.
 pub(crate) const GPU: &str = "nvidia.com/gpu";
+
+/// The seconds in which a device plugin that starts registers its devices.
+pub(crate) const REGISTER_SECONDS: u64 = 120;
 
 /// What checks read.
 pub struct Context<'s> {
@@ -36,6 +40,7 @@ pub struct Context<'s> {
     logs: BTreeMap<(String, String), Vec<&'s ContainerLog>>,
     usage: Usage<'s>,
     pending: OnceLock<Vec<PendingPod<'s>>>,
+    unlabeled: OnceLock<Vec<ObjectRef>>,
 }
 
 /// A node, and what is expected of it.
@@ -134,6 +139,7 @@ impl<'s> Context<'s> {
             logs,
             usage: usage(&state.pods.items),
             pending: OnceLock::new(),
+            unlabeled: OnceLock::new(),
         }
     }
 
@@ -145,6 +151,11 @@ impl<'s> Context<'s> {
     /// The pods with GPUs that are not scheduled.
     pub fn pending_pods(&self) -> &[PendingPod<'s>] {
         self.pending.get_or_init(|| pending_pods(self))
+    }
+
+    /// The nodes that may have GPUs although nothing says so.
+    pub fn unlabeled_nodes(&self) -> &[ObjectRef] {
+        self.unlabeled.get_or_init(|| unlabeled_nodes(self))
     }
 
     /// The events of an object, the latest first.
@@ -196,6 +207,27 @@ impl<'s> Context<'s> {
     pub fn is_new(&self, node: &NodeFacts<'_>, seconds: u64) -> bool {
         let age = self.age(node.node.metadata.creation_timestamp);
         age.is_some_and(|age| age < seconds)
+    }
+
+    /// Whether the kubelet or the device plugin of a node was started a moment ago, by an update of the DaemonSet for
+    /// example. Until the plugin has registered, none of the GPUs is allocatable.
+    pub fn is_plugin_new(&self, node: &NodeFacts<'_>) -> bool {
+        let is_recent = |time: Option<Timestamp>| {
+            let age = self.age(time);
+            age.is_some_and(|seconds| seconds < REGISTER_SECONDS)
+        };
+        // Some device plugins are parts of the operating system.
+        let ready = node.node.condition("Ready").filter(|it| it.is_true());
+        if is_recent(ready.and_then(|it| it.last_transition_time)) {
+            return true;
+        }
+        let mut pods = node.advertisers.iter();
+        pods.any(|(pod, _)| {
+            let ready = pod.condition("Ready").filter(|it| it.is_true());
+            pod.metadata.deletion_timestamp.is_none()
+                && (is_recent(pod.metadata.creation_timestamp)
+                    || is_recent(ready.and_then(|it| it.last_transition_time)))
+        })
     }
 
     /// Whether it is certain that a node has no GPUs: gpu-cluster.yaml or its machine type says so, and it offers none.

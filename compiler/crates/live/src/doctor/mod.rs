@@ -13,6 +13,7 @@ mod demand;
 #[cfg(test)]
 mod examples;
 mod finding;
+mod input;
 #[cfg(test)]
 mod pairs;
 mod pending;
@@ -22,6 +23,7 @@ mod scope;
 mod story;
 #[cfg(test)]
 mod testing;
+mod unlabeled;
 mod verdict;
 
 pub use advertiser::{Advertiser, advertiser_of};
@@ -109,6 +111,9 @@ pub fn diagnose(
         for finding in &mut findings[first..] {
             finding.layer = check.layer;
             finding.is_symptom = check.is_symptom;
+            if finding.input.is_none() {
+                finding.input = input::locate(&ctx, finding).filter(|it| it.is_written());
+            }
         }
         let mut reasons: Vec<String> = (check.needs.iter())
             .filter(|kind| !state.completeness(**kind).is_complete())

@@ -381,9 +381,10 @@ fn is_stuck(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
     let is_new = waiting_seconds(ctx, pending).is_some_and(|it| it < REACTION_SECONDS);
     // A node that had enough time to start explains the pod, whatever the autoscaler did.
     let is_old = |node: &ObjectRef| {
-        let node = ctx.state.node(&node.name);
-        let age = node.and_then(|it| ctx.age(it.metadata.creation_timestamp));
+        let node = ctx.node(&node.name);
+        let age = node.and_then(|it| ctx.age(it.node.metadata.creation_timestamp));
         age.is_none_or(|seconds| seconds >= NODE_START_SECONDS)
+            && !node.is_some_and(|node| ctx.is_plugin_new(node))
     };
     let would_fit = &pending.obstacles.would_fit;
     if would_fit.iter().any(is_old) {

@@ -94,7 +94,10 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
     let is_yaml = has_extension(".yaml") || has_extension(".yml");
     if !is_json && !is_yaml {
         return if has_extension(".json") {
-            Err(Unreadable::new(path, "not JSON".to_owned()))
+            Err(Unreadable::new(
+                path,
+                "line 1: the text is not JSON".to_owned(),
+            ))
         } else {
             Ok(Content::Ignored)
         };
@@ -108,7 +111,7 @@ pub(super) fn parse(path: &str, bytes: &[u8]) -> Result<Content, Unreadable> {
     };
     let result = if name == MANIFEST_FILE {
         let manifest = serde_json::from_str(&text).map(Content::Manifest);
-        manifest.map_err(|error| error.to_string())
+        manifest.map_err(|error| json_problem(&error))
     } else if is_json {
         parse_json(&text, &extent)
     } else {
@@ -185,12 +188,9 @@ fn parse_yaml(text: &str, single: &Extent) -> Result<Content, String> {
     };
     let documents: Vec<Value> =
         serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
-            error
-                .to_string()
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .to_owned()
+            let text = error.to_string();
+            let line = error.location().map_or(1, |it| it.line());
+            yaml_problem(line, &text)
         })?;
     let mut all = (Vec::new(), BTreeMap::new());
     let mut pools = Vec::new();
@@ -220,9 +220,40 @@ fn parse_yaml(text: &str, single: &Extent) -> Result<Content, String> {
     })
 }
 
+/// A sentence about text that is not JSON.
+fn json_problem(error: &serde_json::Error) -> String {
+    use serde_json::error::Category;
+    let (line, column) = (error.line(), error.column());
+    match error.classify() {
+        Category::Eof => format!(
+            "line {line}: the JSON text ends early, as if the file were not copied completely"
+        ),
+        Category::Syntax => format!("line {line}: the text is not valid JSON at column {column}"),
+        Category::Data => format!(
+            "line {line}: the value at column {column} is not of the type that Kubernetes writes"
+        ),
+        Category::Io => "the file cannot be read".to_owned(),
+    }
+}
+
+/// A sentence about text that is not YAML, from the error of the parser.
+fn yaml_problem(line: u64, error: &str) -> String {
+    if error.contains("alias") {
+        return format!("line {line}: aliases (`*name`) are not supported");
+    }
+    if error.contains("budget") {
+        return format!(
+            "line {line}: the file is too large; `kubectl get -o json` writes files without this limit"
+        );
+    }
+    format!(
+        "line {line}: the text is not valid YAML: check the indentation, and that the file was copied completely"
+    )
+}
+
 /// `single` is the extent of a single object.
 fn parse_json(text: &str, single: &Extent) -> Result<Content, String> {
-    let error = |error: serde_json::Error| error.to_string();
+    let error = |error: serde_json::Error| json_problem(&error);
     if text.trim_start().starts_with('[') {
         // Lists of objects without a head, as in older troubleshoot bundles.
         let items: Vec<&RawValue> = serde_json::from_str(text).map_err(error)?;

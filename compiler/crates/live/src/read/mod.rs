@@ -349,6 +349,47 @@ mod tests {
     }
 
     #[test]
+    fn problems_are_sentences_with_a_line() {
+        for (path, text, expected) in [
+            (
+                "a.json",
+                "{\"kind\": \"List\",\n\"items\": [{\n",
+                "line 3: the JSON text ends early",
+            ),
+            (
+                "a.json",
+                "{\"kind\": \"List\",\n\"items\": [x]}",
+                "line 2: the text is not valid JSON at column 11",
+            ),
+            (
+                "a.json",
+                "{\"kind\": \"List\",\n\"items\": 7}",
+                "line 2: the value at column 10 is not of the type",
+            ),
+            (
+                "a.json",
+                "Error from server",
+                "line 1: the text is not JSON",
+            ),
+            (
+                "a.yaml",
+                "kind: List\nitems:\n  - a: b\n   c: {\n",
+                "line 4: the text is not valid YAML",
+            ),
+            (
+                "a.yaml",
+                "a: &a [x]\nb: [*a]\n",
+                "aliases (`*name`) are not supported",
+            ),
+        ] {
+            let (_, problems) = read(&[(path, text.as_bytes())]);
+            let errors: Vec<&str> = problems.iter().map(|it| it.error.as_str()).collect();
+            assert_eq!(errors.len(), 1, "{text}");
+            assert!(errors[0].contains(expected), "{errors:?}");
+        }
+    }
+
+    #[test]
     fn large_yaml_is_read_and_aliases_are_refused() {
         let item = "- metadata: {name: a, labels: {a: b}}\n  kind: Node\n  apiVersion: v1\n";
         let text = format!(

@@ -4,6 +4,7 @@
 //! by a dry run. Defaults and fields of other managers are in both, so that they do not differ. All other parts of the
 //! cluster are taken from the compilation on both sides.
 
+mod identity;
 mod normalize;
 mod notes;
 mod releases;
@@ -25,6 +26,7 @@ use super::grouping::group_changes;
 use super::impact::Impact;
 use super::report::{Cause, Diff, Status};
 
+pub use identity::find_other_cluster;
 use normalize::normalize;
 pub use notes::{
     CloudNotes, CloudResult, FieldConflict, LiveNotes, MissingKind, NotCompared, RejectedObject,

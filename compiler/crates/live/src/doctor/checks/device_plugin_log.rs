@@ -6,6 +6,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 use regex::Regex;
 
 use super::stack::{Signature, find_line, is_active, logs_command, pod_ref};
+use super::xid::{find_xid, xid_help};
 use crate::doctor::advertiser::Advertiser;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, GPU, NodeFacts};
@@ -207,9 +208,13 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             };
             let found = found.map(|(signature, evidence)| {
                 let finding = Finding::new(&CHECK.code, pod_ref(pod), signature.message);
+                let help = xid_of(&evidence).map_or_else(
+                    || signature.help.to_owned(),
+                    |xid| format!("{}; then restart the pod of the device plugin: it never marks a GPU as healthy again", xid_help(xid)),
+                );
                 finding
                     .evidence(evidence)
-                    .help(signature.help)
+                    .help(help)
                     .command(logs_command(pod))
             });
             let finding = found.or_else(|| check_mount(ctx, pod));
@@ -218,6 +223,14 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                     .depends_on([node.object()])
             }));
         }
+    }
+}
+
+/// The Xid in a line of the log.
+fn xid_of(evidence: &Evidence) -> Option<u32> {
+    match evidence {
+        Evidence::Log { line, .. } => find_xid(line, &["XidCriticalError: Xid"]),
+        Evidence::Field { .. } | Evidence::Event { .. } => None,
     }
 }
 
@@ -407,5 +420,6 @@ mod tests {
         let (codes, text) = codes(&objects);
         assert_eq!(codes, [CHECK.code.id], "{text}");
         assert!(text.contains("explains: 1 of 8"), "{text}");
+        assert!(text.contains("drain and reboot the node"), "{text}");
     }
 }

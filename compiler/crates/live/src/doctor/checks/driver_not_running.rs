@@ -166,7 +166,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let pods = ctx.pods_on(node.name()).iter();
         let mut failing = pods.filter(|pod| is_active(pod) && !pod.is_ready());
         let finding = failing.find_map(|pod| check_pod(ctx, node, pod));
-        let finding = finding.or_else(|| check_condition(ctx, node));
+        let finding = finding
+            .or_else(|| check_condition(ctx, node))
+            .or_else(|| check_installer(ctx, node));
         findings.extend(finding.map(|it| {
             let span = node.pool.map(|pool| pool.driver.span);
             it.input(span)
@@ -190,6 +192,47 @@ fn check_condition(ctx: &Context<'_>, node: &NodeFacts<'_>) -> Option<Finding> {
             .field(node.object(), path, &condition.message)
             .help("use an image of the operating system with the driver, or install it: `stack.driver` says which")
             .command(format!("kubectl describe node {}", node.name())),
+    )
+}
+
+/// The label with which a node pool of GKE refuses GKE's device plugin, and with it the installation of the driver.
+///
+/// Source: cloud.google.com/kubernetes-engine/docs/how-to/gpu-operator; NVIDIA/aicr pull request 2047, 2026-11-28.
+const OPT_OUT: &str = "gke-no-default-nvidia-gpu-device-plugin";
+
+/// A node of GKE without GKE's device plugin, on which nothing installs the driver.
+fn check_installer(ctx: &Context<'_>, node: &NodeFacts<'_>) -> Option<Finding> {
+    let value = node.node.metadata.label(OPT_OUT)?;
+    let is_known = |kind| ctx.state.completeness(kind).is_complete();
+    let has_driver = node
+        .node
+        .metadata
+        .labels
+        .keys()
+        .any(|key| key.starts_with("nvidia.com/cuda.driver"));
+    let offers = node.offered().any(|(_, capacity, _)| capacity > 0);
+    let is_certain = is_known(Kind::Pod) && is_known(Kind::DaemonSet);
+    if value != "true" || !node.has_gpus() || offers || has_driver || !is_certain {
+        return None;
+    }
+    let mut pods = ctx.pods_on(node.name()).iter();
+    let mut daemon_sets = ctx.state.daemon_sets.items.iter();
+    let installs = |name: &str| DRIVER_PODS.iter().any(|it| name.starts_with(it));
+    let has_installer = pods.any(|pod| has_name(pod, DRIVER_PODS))
+        || daemon_sets.any(|it| installs(&it.metadata.name));
+    if has_installer || ctx.is_new(node, INSTALL_SECONDS) {
+        return None;
+    }
+    let message = "no driver is installed: without GKE's device plugin, GKE does not install it";
+    Some(
+        Finding::new(&CHECK.code, node.object(), message)
+            .field(
+                node.object(),
+                &format!("metadata.labels[\"{OPT_OUT}\"]"),
+                value,
+            )
+            .help("apply the DaemonSet `nvidia-driver-installer` of GKE, or let the GPU Operator install the driver")
+            .command("kubectl get daemonsets --all-namespaces"),
     )
 }
 
@@ -319,6 +362,42 @@ GPU driver auto installation is disabled.
         let (codes, text) = codes(objects);
         assert_eq!(codes, [CHECK.code.id]);
         assert!(text.contains("gpu-driver-version"), "{text}");
+    }
+
+    #[test]
+    fn nodes_of_gke_without_its_plugin_need_an_installer() {
+        let objects = r#"apiVersion: v1
+kind: List
+items:
+  - apiVersion: v1
+    kind: Node
+    metadata:
+      name: gpu-1
+      labels: {cloud.google.com/gke-accelerator: nvidia-l4, gke-no-default-nvidia-gpu-device-plugin: "true"}
+    status: {conditions: [{type: Ready, status: "True"}]}
+  - apiVersion: v1
+    kind: Pod
+    metadata: {name: nvidia-device-plugin-x, namespace: kube-system}
+    spec: {nodeName: gpu-1, containers: [{name: plugin, image: "nvcr.io/nvidia/k8s-device-plugin:v0.20.0"}]}
+    status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+  - apiVersion: apps/v1
+    kind: DaemonSet
+    metadata: {name: nvidia-device-plugin, namespace: kube-system}
+"#;
+        let (found, text) = codes(objects);
+        assert_eq!(found, [CHECK.code.id], "{text}");
+        assert!(text.contains("GKE does not install it"), "{text}");
+        let installer = r#"  - apiVersion: v1
+    kind: Pod
+    metadata: {name: nvidia-driver-installer-x, namespace: kube-system}
+    spec: {nodeName: gpu-1}
+    status: {phase: Running, conditions: [{type: Ready, status: "True"}]}
+"#;
+        let (found, text) = codes(&format!("{objects}{installer}"));
+        assert!(!found.contains(&CHECK.code.id), "{text}");
+        let other = objects.replace("plugin: \"true\"", "plugin: \"false\"");
+        let (found, text) = codes(&other);
+        assert!(!found.contains(&CHECK.code.id), "{text}");
     }
 
     #[test]

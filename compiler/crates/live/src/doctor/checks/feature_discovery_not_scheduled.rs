@@ -139,7 +139,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let workers: Vec<&DaemonSet> = daemon_sets.iter().filter(|it| is_worker(it)).collect();
-    for node in ctx.gpu_nodes() {
+    let candidates = (ctx.nodes.iter())
+        .filter(|node| node.has_gpus() || ctx.unlabeled_nodes().contains(&node.object()));
+    for node in candidates {
         let has_label = |key: &&str| node.node.metadata.label(key).is_some();
         if !node.node.is_ready()
             || GPU_LABELS.iter().any(has_label)
@@ -185,9 +187,13 @@ fn explain(
     let reasons: Vec<String> = (misfits.iter())
         .map(|it| daemon_misfit_text(it, demand, node.node))
         .collect();
+    let effect = if node.has_gpus() {
+        "so that the GPU Operator does not find its GPUs"
+    } else {
+        "and nothing else shows whether the node has GPUs"
+    };
     let message = format!(
-        "Node Feature Discovery (`{name}`) does not run on the node, so that the GPU Operator does not find its GPUs: \
-         its pods {}",
+        "Node Feature Discovery (`{name}`) does not run on the node, {effect}: its pods {}",
         reasons.join(", and ")
     );
     let taint = misfits.iter().find_map(|it| match it {
@@ -251,6 +257,40 @@ mod tests {
         let reason =
             "tolerate the taint `nvidia.com/gpu=true:NoSchedule` only with the value `present`";
         assert!(text.contains(reason), "{text}");
+    }
+
+    /// A host without labels of GPUs, with this taint, and a pod that waits for a GPU and tolerates another key.
+    fn host(taint: &str, tolerated: &str) -> (Vec<&'static str>, String) {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let instance = "node.kubernetes.io/instance-type: p5.48xlarge";
+        assert!(objects.contains(instance));
+        let objects = objects
+            .replace(instance, "kubernetes.io/os: linux")
+            .replace(
+                "taints: [{key: nvidia.com/gpu",
+                &format!("taints: [{{key: {taint}"),
+            );
+        codes(&format!(
+            r#"{objects}  - apiVersion: v1
+    kind: Pod
+    metadata: {{name: train-0, namespace: ml}}
+    spec:
+      tolerations: [{{key: {tolerated}, operator: Exists}}]
+      containers: [{{name: main, resources: {{limits: {{nvidia.com/gpu: "1"}}}}}}]
+    status: {{phase: Pending}}
+"#
+        ))
+    }
+
+    #[test]
+    fn hosts_that_only_the_worker_could_label_explain_pods() {
+        for (taint, tolerated) in [("nvidia.com/gpu", "a"), ("dedicated", "dedicated")] {
+            let (found, text) = host(taint, tolerated);
+            assert_eq!(found, [CHECK.code.id], "{text}");
+            assert!(text.contains("Pod ml/train-0 waits for it"), "{text}");
+        }
+        let (found, text) = host("dedicated", "other");
+        assert_eq!(found, ["GPUC7501"], "{text}");
     }
 
     #[test]

@@ -101,7 +101,7 @@ GPU stays away",
 const START_SECONDS: u64 = 300;
 
 /// The label with the number of GPUs that the driver lists.
-const COUNT_LABEL: &str = "nvidia.com/gpu.count";
+pub(super) const COUNT_LABEL: &str = "nvidia.com/gpu.count";
 
 /// Labels of nodes that share their GPUs, with the values that mean that they do not.
 ///

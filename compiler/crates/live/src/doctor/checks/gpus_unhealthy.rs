@@ -3,7 +3,7 @@
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use crate::doctor::check::{Check, Logs};
-use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::context::{Context, NodeFacts, REGISTER_SECONDS};
 use crate::doctor::finding::{Finding, Layer};
 use crate::objects::{ObjectRef, Pod};
 use crate::state::Kind;
@@ -45,15 +45,16 @@ items:
     run,
 };
 
-/// The seconds in which a device plugin that is ready registers its devices.
-const REGISTER_SECONDS: u64 = 120;
-
 /// Whether the device plugin of a node is not running, or started a moment ago. Other checks report one that fails.
 fn is_plugin_restarting(ctx: &Context<'_>, node: &NodeFacts<'_>) -> bool {
     let is_settled = |pod: &Pod| {
         let ready = pod.condition("Ready").filter(|it| it.is_true());
         let age = ready.map(|it| ctx.age(it.last_transition_time));
-        age.is_some_and(|age| age.is_none_or(|age| age > REGISTER_SECONDS))
+        // Its DaemonSet replaces a pod that is being deleted, whose condition remains until it is gone.
+        let deleted = pod.metadata.deletion_timestamp;
+        let is_replaced =
+            deleted.is_some() && ctx.age(deleted).is_none_or(|age| age < REGISTER_SECONDS);
+        !is_replaced && age.is_some_and(|age| age.is_none_or(|age| age > REGISTER_SECONDS))
     };
     let mut pods = node.advertisers.iter();
     let is_known = !ctx.advertisers.is_empty() || !node.advertisers.is_empty();
@@ -67,7 +68,7 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
                 continue;
             }
             // While no device plugin is registered, the kubelet keeps the capacity for some minutes.
-            if allocatable == 0 && is_plugin_restarting(ctx, node) {
+            if allocatable == 0 && (ctx.is_plugin_new(node) || is_plugin_restarting(ctx, node)) {
                 continue;
             }
             let unhealthy = capacity - allocatable;
@@ -150,6 +151,10 @@ mod tests {
     }
 
     fn check(allocatable: &str, since: &str) -> (Vec<&'static str>, String) {
+        check_with(allocatable, since, "")
+    }
+
+    fn check_with(allocatable: &str, since: &str, metadata: &str) -> (Vec<&'static str>, String) {
         codes(&format!(
             r#"apiVersion: v1
 kind: List
@@ -163,11 +168,46 @@ items:
       conditions: [{{type: Ready, status: "True", lastHeartbeatTime: "2026-11-28T12:10:00Z"}}]
   - apiVersion: v1
     kind: Pod
-    metadata: {{name: plugin, namespace: kube-system}}
+    metadata: {{name: plugin, namespace: kube-system{metadata}}}
     spec: {{nodeName: gpu-1, containers: [{{name: plugin, image: k8s-device-plugin}}]}}
     status: {{phase: Running, conditions: [{{type: Ready, status: "True", lastTransitionTime: "{since}"}}]}}
 "#
         ))
+    }
+
+    #[test]
+    fn device_plugins_of_the_operating_system_register_soon_after_the_kubelet() {
+        let (_, objects) = CHECK.code.bad.split_once('\n').unwrap();
+        let ready = r#"{type: Ready, status: "True"}"#;
+        for (since, expected) in [("11:59:30", 0), ("11:50:00", 1)] {
+            let restarted = format!(
+                r#"{{type: Ready, status: "True", lastTransitionTime: "2026-11-28T{since}Z",
+                  lastHeartbeatTime: "2026-11-28T12:00:00Z"}}"#
+            );
+            let (codes, text) = codes(
+                &objects
+                    .replace(ready, &restarted)
+                    .replace(r#": "7""#, r#": "0""#),
+            );
+            assert_eq!(codes.len(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_device_plugin_that_is_replaced_registers_soon() {
+        for (deleted, expected) in [("12:09:50", 0), ("12:10:30", 0), ("12:00:00", 1)] {
+            let (_, text) = check("0", "2026-11-28T11:00:00Z");
+            assert!(
+                text.contains("although the device plugin is ready"),
+                "{text}"
+            );
+            let (codes, text) = check_with(
+                "0",
+                "2026-11-28T11:00:00Z",
+                &format!(r#", deletionTimestamp: "2026-11-28T{deleted}Z""#),
+            );
+            assert_eq!(codes.len(), expected, "{text}");
+        }
     }
 
     #[test]

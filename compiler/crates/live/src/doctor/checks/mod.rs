@@ -18,16 +18,19 @@ mod driver_library_mismatch;
 mod driver_not_running;
 mod driver_too_old_for_image;
 mod driver_upgrade_stuck;
+mod driver_version_ignored;
 mod exporter_not_running;
 mod fabric_manager_missing;
 mod feature_discovery_not_scheduled;
 mod flavor_mismatch;
 mod gpu_isolation_hole;
+mod gpu_memory_error;
 mod gpu_too_new_for_image;
 mod gpus_fragmented;
 mod gpus_missing;
 mod gpus_not_advertised;
 mod gpus_unhealthy;
+mod imex_channel_missing;
 mod job_still_suspended;
 mod labels_missing;
 mod limit_range_violated;
@@ -39,6 +42,7 @@ mod mig_profile_unknown;
 mod monitor_not_selected;
 mod nccl_over_tcp;
 mod node_claim_stuck;
+mod node_class_not_ready;
 mod node_condition_reports_fault;
 mod node_not_ready;
 mod node_pool_incompatible;
@@ -60,6 +64,7 @@ mod pool_without_nodes;
 mod queue_missing;
 mod quota_exceeded;
 mod refusals;
+mod replica_label_wrong;
 mod resource_not_covered;
 mod runtime_class_missing;
 mod runtime_handler_missing;
@@ -100,6 +105,7 @@ pub static CHECKS: &[&Check] = &[
     &device_plugin_log::CHECK,
     &container_toolkit_not_running::CHECK,
     &feature_discovery_not_scheduled::CHECK,
+    &driver_version_ignored::CHECK,
     &gpus_not_advertised::CHECK,
     &device_plugin_not_scheduled::CHECK,
     &device_plugin_not_running::CHECK,
@@ -109,10 +115,12 @@ pub static CHECKS: &[&Check] = &[
     &startup_taint_stuck::CHECK,
     &plugin_on_cpu_nodes::CHECK,
     &labels_missing::CHECK,
+    &replica_label_wrong::CHECK,
     &gpus_unhealthy::CHECK,
     &node_condition_reports_fault::CHECK,
     &stale_health_agent::CHECK,
     &cordon_left_behind::CHECK,
+    &gpu_memory_error::CHECK,
     &mig_configuration_failed::CHECK,
     &mig_configuration_stuck::CHECK,
     &mig_profile_unknown::CHECK,
@@ -143,6 +151,7 @@ pub static CHECKS: &[&Check] = &[
     &scale_up_not_possible::CHECK,
     &node_pool_incompatible::CHECK,
     &node_claim_stuck::CHECK,
+    &node_class_not_ready::CHECK,
     &container_lost_gpu::CHECK,
     &fabric_manager_missing::CHECK,
     &shared_memory_too_small::CHECK,
@@ -151,6 +160,7 @@ pub static CHECKS: &[&Check] = &[
     &gpu_isolation_hole::CHECK,
     &gpu_too_new_for_image::CHECK,
     &collective_timed_out::CHECK,
+    &imex_channel_missing::CHECK,
     &exporter_not_running::CHECK,
     &monitor_not_selected::CHECK,
     &pod_not_running::CHECK,

@@ -134,11 +134,13 @@ fn report(claim: &Object, condition: Condition) -> Finding {
     let command = format!("kubectl describe nodeclaims.karpenter.sh {}", object.name);
     let node = claim.text("/status/nodeName");
     let node = Some(node).filter(|it| !it.is_empty()).map(ObjectRef::node);
+    let pool = claim.metadata.label("karpenter.sh/nodepool");
+    let pool = pool.map(|name| ObjectRef::new("NodePool", "", name));
     let path = format!("status.conditions[{}].message", condition.kind);
     let message = format!("the NodeClaim gives no node for pods with GPUs: {problem}");
     Finding::new(&CHECK.code, object.clone(), message)
         .field(object, &path, condition.message)
-        .depends_on(node.into_iter().collect::<Vec<_>>())
+        .depends_on(node.into_iter().chain(pool).collect::<Vec<_>>())
         .help(help)
         .command(command)
 }
@@ -188,6 +190,20 @@ mod tests {
             assert_eq!(found, ["GPUC7703"], "{text}");
             assert!(text.contains(expected), "{text}");
         }
+    }
+
+    #[test]
+    fn the_node_pool_explains_its_claim() {
+        let claim = claim("11:00:00", "nvidia.com/gpu", LOST).replace(
+            r#""name": "c","#,
+            r#""name": "c", "labels": {"karpenter.sh/nodepool": "gpu"},"#,
+        );
+        let pool = r#"{"kind": "NodePool", "apiVersion": "karpenter.sh/v1", "metadata": {"name": "gpu"},
+          "spec": {"template": {"spec": {"taints": [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]}}},
+          "status": {"conditions": [{"type": "NodeRegistrationHealthy", "status": "False"}]}}"#;
+        let (found, text) = codes(&list_objects(&[HEALTHY_NODE, pool, &claim]));
+        assert_eq!(found, ["GPUC7704"], "{text}");
+        assert!(text.contains("NodeClaim c"), "{text}");
     }
 
     #[test]

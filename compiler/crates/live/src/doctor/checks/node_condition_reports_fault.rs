@@ -4,7 +4,7 @@ use gpuc_syntax::diag::{Code, Correction, Severity};
 
 use super::stack::advertiser_refs;
 use super::stale_health_agent::is_stale;
-use super::xid::{find_xid, xid_help};
+use super::xid::{find_xid, reason_help, xid_help};
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
@@ -205,7 +205,7 @@ fn report(
         );
     }
     finding
-        .help(xid.map_or(help, xid_help))
+        .help(xid.map_or_else(|| reason_help(reason).unwrap_or(help), xid_help))
         .command(format!("kubectl describe node {}", node.name()))
 }
 
@@ -259,6 +259,22 @@ items:
             ),
         ] {
             let (codes, text) = check(condition);
+            assert_eq!(codes, [CHECK.code.id], "{text}");
+            assert!(text.contains(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn errors_of_memory_have_their_own_help() {
+        for (reason, expected) in [
+            ("NvidiaRowRemapFailure", "no spare rows"),
+            ("NvidiaRowRemapPending", "remaps the memory row"),
+            ("NvidiaDoubleBitError", "reset the GPU"),
+            ("NvidiaXID95Error", "reset the GPU"),
+        ] {
+            let condition =
+                format!(r#"{{type: AcceleratedHardwareReady, status: "False", reason: {reason}}}"#);
+            let (codes, text) = check(&condition);
             assert_eq!(codes, [CHECK.code.id], "{text}");
             assert!(text.contains(expected), "{text}");
         }

@@ -2,10 +2,13 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use super::pods::{PATIENCE_SECONDS, needs_nodes};
+use super::scale_up_not_possible::explain_refusal;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
-use crate::doctor::verdict::{Verdict, stuck_pods};
+use crate::doctor::pending::PendingPod;
+use crate::doctor::verdict::{Verdict, stuck_pods, waiting_seconds};
 use crate::objects::ObjectRef;
 use crate::state::Kind;
 
@@ -120,6 +123,9 @@ static SIGNATURES: &[Signature] = &[
 ];
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
+    for pending in ctx.pending_pods() {
+        findings.extend(check_capacity(ctx, pending));
+    }
     for pending in stuck_pods(ctx) {
         let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
         let mut events = ctx.events(&object).iter();
@@ -156,6 +162,40 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             .command("kubectl get nodepools.karpenter.sh -o yaml"),
         );
     }
+}
+
+/// A pod for which Karpenter tries to create nodes that the cloud refuses. Karpenter deletes such a `NodeClaim` and
+/// tries again, so that each attempt nominates the pod for another one.
+///
+/// Source: kubernetes-sigs/karpenter `pkg/controllers/nodeclaim/lifecycle/events.go` and
+/// `pkg/controllers/provisioning/scheduling/events.go`, 2026-11-28.
+fn check_capacity(ctx: &Context<'_>, pending: &PendingPod<'_>) -> Option<Finding> {
+    let seconds = waiting_seconds(ctx, pending);
+    if seconds.is_some_and(|it| it < PATIENCE_SECONDS) || !needs_nodes(&pending.obstacles.verdict) {
+        return None;
+    }
+    let object = ObjectRef::of_kind("Pod", &pending.pod.metadata);
+    let mut events = ctx.events(&object).iter();
+    // The latest attempt counts.
+    let nominated = events.find(|it| it.reason == "Nominated" && ctx.is_recent(it.last_seen()))?;
+    let (_, rest) = nominated.message.split_once("nodeclaim/")?;
+    let name = rest.split([',', ' ']).next().unwrap_or_default();
+    let claim = ObjectRef::new("NodeClaim", "", name);
+    let refused = ctx.recent_event(&claim, "InsufficientCapacityError")?;
+    let (problem, help) = explain_refusal(&refused.message);
+    Some(
+        Finding::new(
+            &CHECK.code,
+            object,
+            format!("Karpenter creates no node for the pod: {problem}"),
+        )
+        .evidence(Evidence::event(refused))
+        .evidence(Evidence::event(nominated))
+        .help(help)
+        .command(
+            "kubectl get events --all-namespaces --field-selector reason=InsufficientCapacityError",
+        ),
+    )
 }
 
 /// Whether the pod waits for a new node of Karpenter, and not for something that its own nodes explain.
@@ -229,6 +269,43 @@ mod tests {
         assert_eq!(find(CPU_NODE, short).0, ["GPUC7702"]);
         let scheduler = "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.";
         assert_eq!(find(CPU_NODE, scheduler).0, ["GPUC7501"]);
+    }
+
+    #[test]
+    fn machines_that_the_cloud_refuses_are_found_although_karpenter_tries_again() {
+        let nominated = |time: &str| {
+            event(
+                "Pod",
+                "train-0",
+                "Nominated",
+                "Pod should schedule on: nodeclaim/gpu-x7k2p",
+                time,
+            )
+        };
+        let refused = event(
+            "NodeClaim",
+            "gpu-x7k2p",
+            "InsufficientCapacityError",
+            "NodeClaim gpu-x7k2p event: creating instance, insufficient capacity, with fleet error(s), \
+             InsufficientInstanceCapacity: We currently do not have sufficient p5.48xlarge capacity",
+            "11:58:00",
+        )
+        .replace(r#""kind": "NodeClaim", "namespace": "ml""#, r#""kind": "NodeClaim""#);
+        let find = |created: &str, refused: &str, claim: &str| {
+            let pod = pending_pod("nvidia.com/gpu", created);
+            let nominated = nominated("11:57:30").replace("x7k2p", claim);
+            codes(&list_objects(&[CPU_NODE, &pod, &nominated, refused]))
+        };
+        let (found, text) = find("11:00:00", &refused, "x7k2p");
+        assert_eq!(found, ["GPUC7702"], "{text}");
+        assert!(
+            text.contains("the cloud has no machines of the type"),
+            "{text}"
+        );
+        for (created, claim) in [("11:55:00", "x7k2p"), ("11:00:00", "other")] {
+            let (found, text) = find(created, &refused, claim);
+            assert!(found.is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -5,11 +5,13 @@ use std::collections::BTreeSet;
 use gpuc_syntax::diag::phrases::quoted_list;
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
-use super::pods::{report_pod, request_path};
+use super::mig_configuration_failed::STATE_LABEL;
+use super::pods::{PATIENCE_SECONDS, needs_mig_devices, report_pod, request_path};
 use crate::doctor::check::{Check, Logs};
-use crate::doctor::context::{Context, NodeFacts};
+use crate::doctor::context::{Context, GPU, NodeFacts};
 use crate::doctor::finding::{Finding, Layer};
-use crate::doctor::verdict::{Verdict, stuck_pods};
+use crate::doctor::pending::PendingPod;
+use crate::doctor::verdict::{Verdict, stuck_pods, waiting_seconds};
 use crate::objects::ObjectRef;
 use crate::state::Kind;
 
@@ -64,8 +66,18 @@ items:
 };
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
-    for pending in stuck_pods(ctx) {
+    for pending in stuck_pods(ctx).filter(|pending| !awaits_mig_devices(ctx, pending)) {
         let (resource, message, help) = match &pending.obstacles.verdict {
+            Verdict::NotOffered { resource } if former_node(ctx, resource).is_some() => (
+                resource,
+                format!(
+                    "the pod requests `{resource}`, which no node offers after a change of the MIG devices"
+                ),
+                format!(
+                    "{}; the kubelet lists `{resource}` with 0 until it restarts, which is harmless",
+                    explain(ctx, resource)
+                ),
+            ),
             Verdict::NotOffered { resource } => (
                 resource,
                 format!("the pod requests `{resource}`, which no node offers"),
@@ -84,6 +96,10 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let mut finding = report_pod(ctx, &CHECK, pending, message)
             .field(object, &request_path(resource), units)
             .help(help);
+        if let Some(node) = former_node(ctx, resource) {
+            let path = format!("status.capacity[\"{resource}\"]");
+            finding = finding.field(node.object(), &path, "0");
+        }
         if let Some((node, name, capacity)) = similar(ctx, resource).next() {
             let path = format!("status.capacity[\"{name}\"]");
             finding = finding.field(node.object(), &path, capacity.to_string());
@@ -102,6 +118,37 @@ fn similar<'c, 's>(
         offered.map(move |(name, capacity, _)| (node, name, capacity))
     });
     offered.filter(move |(_, name, capacity)| *name != resource && *capacity > 0)
+}
+
+/// Whether the pod waits for MIG devices that are being created since a short time.
+fn awaits_mig_devices(ctx: &Context<'_>, pending: &PendingPod<'_>) -> bool {
+    let is_changing = |node: &NodeFacts<'_>| {
+        let state = node.node.metadata.label(STATE_LABEL);
+        matches!(state, Some("pending" | "rebooting"))
+    };
+    let obstacles = &pending.obstacles;
+    let seconds = waiting_seconds(ctx, pending);
+    seconds.is_some_and(|it| it < PATIENCE_SECONDS)
+        && ctx.gpu_nodes().any(|node| {
+            is_changing(node)
+                && (needs_mig_devices(&obstacles.demand)
+                    || obstacles.would_fit.contains(&node.object()))
+        })
+}
+
+/// A node that lists a resource with 0, and offers its GPUs under another name.
+///
+/// Source: NVIDIA/k8s-device-plugin issues 240, 389 and 992, 2026-11-28.
+fn former_node<'c, 's>(ctx: &'c Context<'s>, resource: &str) -> Option<&'c NodeFacts<'s>> {
+    let is_gpu = |name: &str| name == GPU || name.starts_with("nvidia.com/mig-");
+    ctx.gpu_nodes().find(|node| {
+        let mut offered = node.offered();
+        let lists =
+            node.node.status.capacity.contains_key(resource) && node.capacity(resource) == 0;
+        is_gpu(resource)
+            && lists
+            && offered.any(|(name, capacity, _)| name != resource && is_gpu(name) && capacity > 0)
+    })
 }
 
 /// What to do, with the names that nodes offer.
@@ -144,6 +191,25 @@ mod tests {
         let (found, text) = codes(&list(&[SHARED, &pod("nvidia.com/gpu", "11:00:00")]));
         assert_eq!(found, ["GPUC7501"], "{text}");
         assert!(text.contains("`nvidia.com/gpu.shared`"), "{text}");
+    }
+
+    #[test]
+    fn names_that_the_kubelet_keeps_after_a_change_are_explained() {
+        let node = SHARED
+            .replace(
+                r#""capacity": {"nvidia.com/gpu.shared": "8"}"#,
+                r#""capacity": {"nvidia.com/gpu": "0", "nvidia.com/mig-1g.10gb": "7"}"#,
+            )
+            .replace(
+                r#""pods": "9", "nvidia.com/gpu.shared": "8""#,
+                r#""pods": "9", "nvidia.com/gpu": "0", "nvidia.com/mig-1g.10gb": "7""#,
+            );
+        let (found, text) = codes(&list(&[&node, &pod("nvidia.com/gpu", "11:00:00")]));
+        assert_eq!(found, ["GPUC7501"], "{text}");
+        assert!(text.contains("after a change of the MIG devices"), "{text}");
+        assert!(text.contains("nvidia.com/gpu\"] = 0"), "{text}");
+        let (found, text) = codes(&list(&[&node]));
+        assert!(found.is_empty(), "{text}");
     }
 
     #[test]

@@ -6,13 +6,15 @@ use gpuc_model::Pool;
 use gpuc_model::scheduling::Requirement;
 
 use super::mig_configuration_failed::STATE_LABEL;
+use super::node_class_not_ready::{has_gpus, node_pool_ref};
 use crate::doctor::check::Check;
 use crate::doctor::context::{Context, NodeFacts};
 use crate::doctor::demand::PodDemand;
 use crate::doctor::finding::{Evidence, Finding};
 use crate::doctor::pending::PendingPod;
-use crate::doctor::verdict::waiting_seconds;
+use crate::doctor::verdict::{Verdict, waiting_seconds};
 use crate::objects::ObjectRef;
+use crate::state::Kind;
 
 /// The seconds after which a pod waits for long. Before, other pods may end, and maintenance of nodes may be over.
 pub(super) const PATIENCE_SECONDS: u64 = 600;
@@ -38,15 +40,21 @@ pub(super) fn report_pod(
     let empty = ctx.empty_pools().filter(|pool| selects_pool(demand, pool));
     let mut sources: Vec<ObjectRef> = empty.map(pool_ref).collect();
     // A node whose MIG devices are not created may be the one that the pod waits for.
-    if demand
-        .gpus()
-        .any(|(name, _)| name.starts_with("nvidia.com/mig-"))
-    {
+    if needs_mig_devices(demand) {
         let nodes = ctx.gpu_nodes().filter(|node| {
             let state = node.node.metadata.label(STATE_LABEL);
             state.is_some_and(|state| state != "success")
         });
         sources.extend(nodes.map(NodeFacts::object));
+    }
+    if matches!(pending.obstacles.verdict, Verdict::NotOffered { .. }) {
+        // Only Node Feature Discovery would find their GPUs.
+        sources.extend_from_slice(ctx.unlabeled_nodes());
+    }
+    if needs_nodes(&pending.obstacles.verdict) {
+        let pools = ctx.state.objects(Kind::NodePool).iter();
+        let pools = pools.filter(|pool| has_gpus(ctx, pool));
+        sources.extend(pools.map(node_pool_ref));
     }
     let depends_on = match sources.as_slice() {
         [] => Arc::clone(&pending.obstacles.would_fit),
@@ -69,6 +77,25 @@ pub(super) fn report_pod(
         }
     }
     finding
+}
+
+/// Whether a pod requests MIG devices.
+pub(super) fn needs_mig_devices(demand: &PodDemand) -> bool {
+    let mut gpus = demand.gpus();
+    gpus.any(|(name, _)| name.starts_with("nvidia.com/mig-"))
+}
+
+/// Whether more nodes of the same type would help.
+pub(super) fn needs_nodes(verdict: &Verdict) -> bool {
+    matches!(
+        verdict,
+        Verdict::NotOffered { .. }
+            | Verdict::InUse { .. }
+            | Verdict::Fragmented { .. }
+            | Verdict::Stranded { .. }
+            | Verdict::NotReady { .. }
+            | Verdict::Cordoned { .. }
+    )
 }
 
 /// A reference to a pool of gpu-cluster.yaml.

@@ -85,13 +85,9 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
         let Some((message, help)) = explain(ctx, namespace, message) else {
             continue;
         };
-        let teams = ctx.cluster.into_iter().flat_map(|it| &it.teams);
-        let mut teams =
-            teams.filter(|team| team.namespaces.iter().any(|it| it.value == *namespace));
         findings.push(
             Finding::new(&CHECK.code, refusal.owner.clone(), message)
                 .evidence(Evidence::event(refusal.event))
-                .input(teams.next().map(|team| team.name.span))
                 .help(help)
                 .command(format!(
                     "kubectl describe resourcequotas --namespace {namespace}"

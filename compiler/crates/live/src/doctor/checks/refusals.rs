@@ -50,7 +50,13 @@ impl<'s> Answer<'s> {
     }
 }
 
-/// The pods that the API server refused in the last hour, one for each owner that still lacks pods.
+/// The seconds in which a controller that still lacks pods has tried again, twice the longest delay.
+///
+/// Source: kubernetes `staging/src/k8s.io/client-go/util/workqueue/default_rate_limiters.go` (1000 seconds),
+/// 2026-11-28.
+const REPEAT_SECONDS: u64 = 2000;
+
+/// The pods that the API server refused lately, one for each owner that still lacks pods.
 pub(super) fn refusals<'s>(ctx: &Context<'s>) -> Vec<Refusal<'s>> {
     let events = ctx.state.events.items.iter();
     let events = events.filter(|it| it.reason == "FailedCreate");
@@ -60,7 +66,11 @@ pub(super) fn refusals<'s>(ctx: &Context<'s>) -> Vec<Refusal<'s>> {
     }
     let latest = latest_pods(ctx);
     let refusals = owners.into_iter().filter_map(|owner| {
-        let event = ctx.recent_event(&owner, "FailedCreate")?;
+        let event = ctx.event(&owner, "FailedCreate")?;
+        let age = ctx.age(event.last_seen());
+        if age.is_some_and(|seconds| seconds > REPEAT_SECONDS) {
+            return None;
+        }
         let created = latest.get(&owner).copied();
         let has_later_pod = event.last_seen().is_some() && created > event.last_seen();
         if has_later_pod || is_satisfied(ctx, &owner) {
@@ -114,7 +124,11 @@ fn is_satisfied(ctx: &Context<'_>, owner: &ObjectRef) -> bool {
             match daemon_sets
                 .find(|it| it.metadata.name == *name && it.metadata.namespace == *namespace)
             {
-                Some(daemon_set) => daemon_set.metadata.deletion_timestamp.is_some(),
+                Some(daemon_set) => {
+                    let wanted = daemon_set.status.desired_number_scheduled;
+                    daemon_set.metadata.deletion_timestamp.is_some()
+                        || (wanted > 0 && daemon_set.status.number_ready >= wanted)
+                }
                 None => ctx.state.completeness(Kind::DaemonSet).is_complete(),
             }
         }
@@ -219,9 +233,23 @@ mod tests {
     }
 
     #[test]
-    fn old_events_are_silent() {
-        let old = refused("StatefulSet", "a").replace("11:50:00", "10:50:00");
-        let (found, text) = codes(&list_objects(&[HEALTHY_NODE, &old]));
-        assert!(found.is_empty(), "{text}");
+    fn events_that_are_not_repeated_are_silent() {
+        for (time, expected) in [("11:30:00", 1), ("11:25:00", 0), ("10:50:00", 0)] {
+            let old = refused("StatefulSet", "a").replace("11:50:00", time);
+            let (found, text) = codes(&list_objects(&[HEALTHY_NODE, &old]));
+            assert_eq!(found.len(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn daemon_sets_with_all_pods_are_silent() {
+        for (ready, expected) in [(1, 1), (2, 0)] {
+            let status =
+                format!(r#""status": {{"desiredNumberScheduled": 2, "numberReady": {ready}}}"#);
+            let daemon_set = object("DaemonSet", "apps/v1", "a", &status);
+            let objects = [HEALTHY_NODE, &refused("DaemonSet", "a"), &daemon_set];
+            let (found, text) = codes(&list_objects(&objects));
+            assert_eq!(found.len(), expected, "{text}");
+        }
     }
 }

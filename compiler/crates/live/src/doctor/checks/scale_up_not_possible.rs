@@ -2,6 +2,7 @@
 
 use gpuc_syntax::diag::{Code, Correction, Severity};
 
+use super::pods::needs_nodes;
 use crate::doctor::check::{Check, Logs};
 use crate::doctor::context::Context;
 use crate::doctor::finding::{Evidence, Finding, Layer};
@@ -139,17 +140,22 @@ fn refusal<'s>(
     object: &ObjectRef,
 ) -> Option<(&'s Event, &'static str, &'static str)> {
     let event = ctx.recent_event(object, "FailedScaleUp")?;
-    let message = event.message.to_ascii_lowercase();
+    let (problem, help) = explain_refusal(&event.message);
+    Some((event, problem, help))
+}
+
+/// Why the cloud creates no machine, and what to do, from its message.
+pub(super) fn explain_refusal(message: &str) -> (&'static str, &'static str) {
+    let message = message.to_ascii_lowercase();
     let mut refusals = REFUSALS.iter();
     let known = refusals.find(|(texts, ..)| texts.iter().any(|text| message.contains(text)));
-    Some(match known {
-        Some((_, problem, help)) => (event, *problem, *help),
-        None => (
-            event,
+    known.map_or(
+        (
             "the cloud does not create the machine",
             "correct what the message of the event names",
         ),
-    })
+        |(_, problem, help)| (*problem, *help),
+    )
 }
 
 fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
@@ -193,19 +199,6 @@ fn run(ctx: &Context<'_>, findings: &mut Vec<Finding>) {
             ),
         );
     }
-}
-
-/// Whether more nodes of the same type would help.
-fn needs_nodes(verdict: &Verdict) -> bool {
-    matches!(
-        verdict,
-        Verdict::NotOffered { .. }
-            | Verdict::InUse { .. }
-            | Verdict::Fragmented { .. }
-            | Verdict::Stranded { .. }
-            | Verdict::NotReady { .. }
-            | Verdict::Cordoned { .. }
-    )
 }
 
 /// The problem and what to do; `None` if the nodes of the cluster explain the pod.

@@ -20,6 +20,22 @@ pub(super) fn xid_help(xid: u32) -> &'static str {
     }
 }
 
+/// What to do about errors of memory and `NVLink` that EKS reports without an Xid.
+///
+/// Source: aws/eks-node-monitoring-agent `pkg/reasons` (`NvidiaDoubleBitError`, `NvidiaNVLinkError`) and pull request
+/// 246 (`NvidiaRowRemapPending`, `NvidiaRowRemapFailure`), 2026-11-28.
+pub(super) fn reason_help(reason: &str) -> Option<&'static str> {
+    match reason {
+        "NvidiaDoubleBitError" => Some(xid_help(48)),
+        "NvidiaNVLinkError" => Some(xid_help(74)),
+        "NvidiaRowRemapPending" => Some(xid_help(63)),
+        it if it.starts_with("NvidiaRowRemap") => {
+            Some("replace the machine: a GPU has no spare rows of memory left")
+        }
+        _ => None,
+    }
+}
+
 /// The Xid in a text, after one of these words: `Xid=79`, `XID79`, `ErrorCode:79`, `"79"`.
 pub(super) fn find_xid(text: &str, words: &[&str]) -> Option<u32> {
     words.iter().find_map(|word| {
