@@ -207,7 +207,19 @@ fn text(word: &Argument) -> &str {
 pub(crate) fn assert_drift_is_corrected(case: &Case) {
     let environment = case.environment_after_first_run();
     let resources = environment.plan.provisioning.resources.iter();
+    let mut tested = BTreeSet::new();
     for resource in resources.filter(|it| !it.is_only_deleted()) {
+        // A script with many equal resources, such as networks, reads all of them in every run.
+        let fields = resource
+            .fields
+            .iter()
+            .filter(|_| resource.kind.state.is_none());
+        let forms = fields.map(|it| (resource.kind.name, it.kind.name, it.desired.is_null()));
+        let forms: Vec<_> = forms.collect();
+        if !forms.is_empty() && forms.iter().all(|form| tested.contains(form)) {
+            continue;
+        }
+        tested.extend(forms);
         let script = format!("{}.sh", resource.script);
         let reads = environment.read_commands(&resource.script);
         let (immutable, mutable): (Vec<_>, Vec<_>) =
