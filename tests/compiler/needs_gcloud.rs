@@ -25,13 +25,15 @@ fn commands_are_accepted_and_show_the_desired_values() {
     });
     let mut steps = cli_steps("gcloud", &[observed]);
     let folder = cloud_files();
-    steps
-        .iter_mut()
-        .for_each(|step| step.locate_files(folder.path()));
+    for step in &mut steps {
+        step.locate_files(folder.path());
+    }
     let installed = gcloud_version();
     for (flag, version) in NEWER_FLAGS {
         if installed < *version {
-            steps.iter_mut().for_each(|step| step.remove_flag(flag));
+            for step in &mut steps {
+                step.remove_flag(flag);
+            }
         }
     }
     let refused = "gcloud container node-pools update n --num-nodes=1";

@@ -25,7 +25,7 @@ impl CliStep {
         for word in &mut self.argv {
             let path = folder.join(word.as_str());
             if !word.starts_with('/') && path.is_file() {
-                *word = path.to_str().unwrap().to_owned();
+                path.to_str().unwrap().clone_into(word);
             }
         }
     }
