@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Maintenance, MaintenanceExclusion, TextMap};
+use super::{AwsAccessEntry, AwsAuthentication, Maintenance, MaintenanceExclusion, TextMap};
 use crate::Spanned;
 
 /// The platform that the cluster runs on.
@@ -120,6 +120,19 @@ pub struct AwsCreate {
     /// The networks that can reach the API server.
     #[serde(default)]
     pub endpoint: Spanned<AwsEndpoint>,
+    /// The IPv4 ranges that can reach the public endpoint of the API server. They must contain the addresses from which
+    /// you run the scripts. Default: the whole internet. If you remove this key, the cluster keeps its ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    pub public_access_cidrs: Vec<Spanned<String>>,
+    /// How the cluster maps IAM principals to users of Kubernetes.
+    #[serde(default)]
+    pub authentication: Spanned<AwsAuthentication>,
+    /// The IAM principals who can log in, as access entries of EKS. The principal that creates the cluster is an
+    /// administrator without an entry in this list. If you remove an entry from this list, the cluster keeps it until
+    /// you delete it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Spanned<AwsAccessEntry>>,
     /// The availability zones of the control plane's subnets; at least two. Default: selected by eksctl.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Spanned<String>>,
@@ -138,6 +151,10 @@ pub struct AwsExisting {
     /// Whether a Cluster Autoscaler already runs in the cluster. If `true`, gpuc does not install one.
     #[serde(default)]
     pub has_autoscaler: Spanned<bool>,
+    /// IAM principals who can log in, as access entries of EKS. The authentication mode of the cluster must include the
+    /// EKS API. If you remove an entry from this list, the cluster keeps it until you delete it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Spanned<AwsAccessEntry>>,
 }
 
 /// The network of an EKS cluster to create.

@@ -53,6 +53,46 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         &["[us-east-1a, us-east-1c]"],
     ),
     (
+        "cloud.aws.cluster.create.publicAccessCidrs",
+        &["[203.0.113.0/24]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access",
+        &["[{principal: 'arn:aws:iam::123456789012:role/a', groups: [a]}]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access.principal",
+        &["arn:aws:iam::123456789012:role/b"],
+    ),
+    ("cloud.aws.cluster.create.access.groups", &["[b]"]),
+    ("cloud.aws.cluster.create.access.user", &["b"]),
+    (
+        "cloud.aws.cluster.create.access.policies",
+        &["[{policy: view}]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access.policies.namespaces",
+        &["[b]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access",
+        &["[{principal: 'arn:aws:iam::123456789012:role/a', groups: [a]}]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access.principal",
+        &["arn:aws:iam::123456789012:role/b"],
+    ),
+    ("cloud.aws.cluster.existing.access.groups", &["[b]"]),
+    ("cloud.aws.cluster.existing.access.user", &["b"]),
+    (
+        "cloud.aws.cluster.existing.access.policies",
+        &["[{policy: view}]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access.policies.namespaces",
+        &["[b]"],
+    ),
+    (
         "cloud.aws.cluster.create.vpc.existing.privateSubnets",
         &[
             "[{zone: us-east-1a, id: subnet-0123456789abcdef0}, {zone: us-east-1b, id: subnet-0123456789abcdef1}]",
