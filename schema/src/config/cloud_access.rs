@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AwsCluster, AwsEndpoint, CloudSection};
+use super::{AwsCluster, AzureCluster, CloudSection};
 use crate::Spanned;
 
 /// The networks that can reach the public endpoint of an API server.
@@ -23,10 +23,29 @@ impl CloudSection {
                 AwsCluster::Create(create) => ("publicAccessCidrs", &create.public_access_cidrs),
                 AwsCluster::Existing(_) => return None,
             },
-            Self::Gcp(_) | Self::Azure(_) | Self::OnPrem(_) => return None,
+            Self::Azure(azure) => match &azure.cluster.value {
+                AzureCluster::Create(create) => {
+                    ("authorizedIpRanges", &create.authorized_ip_ranges)
+                }
+                AzureCluster::Existing(_) => return None,
+            },
+            Self::Gcp(_) | Self::OnPrem(_) => return None,
         };
         (!ranges.is_empty()).then_some(AuthorizedRanges { key, ranges })
     }
+}
+
+/// The networks that can reach an EKS cluster's API server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AwsEndpoint {
+    /// The internet; nodes also use the public endpoint.
+    Public,
+    /// Only the VPC.
+    Private,
+    /// The internet; nodes use the private endpoint inside the VPC.
+    #[default]
+    PublicAndPrivate,
 }
 
 impl AwsEndpoint {
@@ -120,4 +139,22 @@ impl AwsPolicyName {
             Self::View => "AmazonEKSViewPolicy",
         }
     }
+}
+
+/// Login to an AKS cluster with Microsoft Entra ID.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AzureEntra {
+    /// The object IDs of the Entra groups whose members are administrators of the cluster. The identity that runs the
+    /// scripts must be in one of them, unless `azureRbac` gives it a role.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["11111111-2222-3333-4444-555555555555"]]))]
+    pub admin_groups: Vec<Spanned<String>>,
+    /// The ID of the Entra tenant. Default: the tenant of the subscription. If you remove this key, the cluster keeps
+    /// the tenant.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<Spanned<String>>,
+    /// Whether role assignments in Azure also give permissions in the cluster.
+    #[serde(default)]
+    pub azure_rbac: Spanned<bool>,
 }

@@ -151,6 +151,11 @@ impl<'a> Texts<'a> {
                         self.add_all(&create.subnet);
                         self.add_all(&create.pod_cidr);
                         self.add_all(&create.service_cidr);
+                        self.add_all(&create.authorized_ip_ranges);
+                        self.add_all(&create.private_dns_zone);
+                        if let Some(entra) = &create.entra {
+                            self.add_all(entra.admin_groups.iter().chain(&entra.tenant));
+                        }
                         self.add_maintenance(create.maintenance.as_ref());
                     }
                     AzureCluster::Existing(existing) => self.add_all(&existing.name),
@@ -501,7 +506,13 @@ mod tests {
             json!({"azure": {"subscription": "@subscription", "resourceGroup": "@rg",
                 "location": "@location", "cluster": cluster, "tags": {"@ak": "@av"}}})
         };
-        check(&azure(json!({"create": {"subnet": "@subnet2"}})), &pool);
+        check(
+            &azure(
+                json!({"create": {"subnet": "@subnet2", "authorizedIpRanges": ["@range"],
+                "privateDnsZone": "@dns", "entra": {"adminGroups": ["@group2"], "tenant": "@tenant"}}}),
+            ),
+            &pool,
+        );
         check(&azure(json!({"existing": {"name": "@cluster"}})), &pool);
         check(&json!({"onPrem": {"context": "@context"}}), &pool);
     }

@@ -159,6 +159,28 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.ManagedIdentity/userAssignedIdentities/ml",
         ],
     ),
+    (
+        "cloud.azure.cluster.create.authorizedIpRanges",
+        &["[73.140.245.0/24]"],
+    ),
+    ("cloud.azure.cluster.create.privateDnsZone", &["none"]),
+    ("cloud.azure.cluster.create.publicFqdn", &["true", "false"]),
+    (
+        "cloud.azure.cluster.create.localAccounts",
+        &["true", "false"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra",
+        &["{adminGroups: [11111111-2222-3333-4444-555555555555]}"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra.adminGroups",
+        &["[11111111-2222-3333-4444-555555555555]"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra.tenant",
+        &["99999999-2222-3333-4444-555555555555"],
+    ),
     ("cloud.azure.cluster.existing.name", &["inference"]),
     ("cloud.azure.tags", &["{owner: vision}"]),
     ("cloud.onPrem.context", &["other"]),

@@ -51,10 +51,10 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
             std::iter::once(file).chain(karpenter).collect()
         },
         resources,
-        credentials: Credentials::Fetch(
+        credentials: Credentials::Fetch(vec![
             aws(["eks", "update-kubeconfig"], &target.region)
                 .with_arguments(["--name", &target.cluster]),
-        ),
+        ]),
     }
 }
 

@@ -118,8 +118,9 @@ pub enum ErrorResponse {
 /// How scripts access the cluster.
 #[derive(Clone, Debug)]
 pub enum Credentials {
-    /// A command that writes to `$KUBECONFIG`.
-    Fetch(Command),
+    /// Commands that write to `$KUBECONFIG`: the first one adds the cluster, and others change how users log in, so
+    /// that a script needs no browser.
+    Fetch(Vec<Command>),
     /// A context of the user's kubeconfig.
     Context(String),
 }
