@@ -114,7 +114,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         known_errors: state::KNOWN_ERRORS,
         update_state: None,
         resources,
-        credentials: Credentials::Fetch(target.cluster_command("get-credentials")),
+        credentials: Credentials::Fetch(vec![target.cluster_command("get-credentials")]),
         files: system_config::files(cluster),
     }
 }
@@ -463,11 +463,12 @@ mod tests {
         let create = command_line(&provisioning.resources[0].create[0]);
         assert!(create.contains("--cluster=shared "), "{create}");
         assert!(!create.contains("--workload-metadata"), "{create}");
-        let Credentials::Fetch(command) = &provisioning.credentials else {
+        let Credentials::Fetch(commands) = &provisioning.credentials else {
             panic!("GKE has a command for credentials");
         };
         assert!(
-            command_line(command).starts_with("gcloud container clusters get-credentials shared ")
+            command_line(&commands[0])
+                .starts_with("gcloud container clusters get-credentials shared ")
         );
     }
 }
