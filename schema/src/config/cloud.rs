@@ -11,10 +11,6 @@ use crate::Spanned;
 
 /// The platform that the cluster runs on.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a configuration has one of these"
-)]
 #[serde(rename_all = "camelCase")]
 pub enum CloudSection {
     /// Amazon EKS.
@@ -253,6 +249,29 @@ pub struct GcpCreate {
     /// Whether nodes have only private IP addresses.
     #[serde(default)]
     pub private_nodes: Spanned<bool>,
+    /// Whether the API server has only a private address, which the VPC network reaches. Requires `privateNodes`.
+    /// Default: `false`. If you remove this key, the cluster keeps its addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_endpoint: Option<Spanned<bool>>,
+    /// The IPv4 ranges that can reach the addresses of the API server, in addition to the cluster's own network. They
+    /// must contain the addresses from which you run the scripts, unless these use `dnsEndpoint`. Default: the whole
+    /// internet. If you remove this key, the cluster keeps its ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    pub authorized_networks: Vec<Spanned<String>>,
+    /// Whether the API server has a DNS name that everyone with the permission of IAM reaches, from any network. The
+    /// scripts then use it. Default: `false`. If you remove this key, the cluster keeps its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_endpoint: Option<Spanned<bool>>,
+    /// Whether clients in other regions reach the private address of the API server. Default: `false`. If you remove
+    /// this key, the cluster keeps the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global_access: Option<Spanned<bool>>,
+    /// The Google group that contains the groups for RBAC: `gke-security-groups@`, and the domain. Its groups are
+    /// groups of Kubernetes, as in `teams[].members`. If you remove this key, the cluster keeps the group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["gke-security-groups@acme.dev"]))]
+    pub security_group: Option<Spanned<String>>,
     /// Whether Kubernetes ServiceAccounts can act as Google service accounts.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,

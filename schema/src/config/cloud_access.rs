@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AwsCluster, AzureCluster, CloudSection};
+use super::{AwsCluster, AzureCluster, CloudSection, GcpCluster};
 use crate::Spanned;
 
 /// The networks that can reach the public endpoint of an API server.
@@ -29,7 +29,11 @@ impl CloudSection {
                 }
                 AzureCluster::Existing(_) => return None,
             },
-            Self::Gcp(_) | Self::OnPrem(_) => return None,
+            Self::Gcp(gcp) => match &gcp.cluster.value {
+                GcpCluster::Create(create) => ("authorizedNetworks", &create.authorized_networks),
+                GcpCluster::Existing(_) => return None,
+            },
+            Self::OnPrem(_) => return None,
         };
         (!ranges.is_empty()).then_some(AuthorizedRanges { key, ranges })
     }

@@ -134,6 +134,8 @@ impl<'a> Texts<'a> {
                     GcpCluster::Create(create) => {
                         self.add_all(&create.network);
                         self.add_all(&create.subnetwork);
+                        self.add_all(&create.authorized_networks);
+                        self.add_all(&create.security_group);
                         self.add_maintenance(create.maintenance.as_ref());
                         if let Some(exclusion) = &create.maintenance_exclusion {
                             self.add_all(&exclusion.start);
@@ -498,7 +500,8 @@ mod tests {
                 "resourceLabels": {"@rk": "@rv"}}})
         };
         check(
-            &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub"}})),
+            &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub",
+                "authorizedNetworks": ["@range"], "securityGroup": "@group2"}})),
             &pool,
         );
         check(&gcp(json!({"existing": {"name": "@cluster"}})), &pool);

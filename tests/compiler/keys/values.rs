@@ -139,6 +139,20 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
     ("cloud.gcp.location", &["us-central1-b"]),
     ("cloud.gcp.cluster.create.network", &["training"]),
     ("cloud.gcp.cluster.create.subnetwork", &["training"]),
+    (
+        "cloud.gcp.cluster.create.privateEndpoint",
+        &["true", "false"],
+    ),
+    (
+        "cloud.gcp.cluster.create.authorizedNetworks",
+        &["[203.0.113.0/24]"],
+    ),
+    ("cloud.gcp.cluster.create.dnsEndpoint", &["true", "false"]),
+    ("cloud.gcp.cluster.create.globalAccess", &["true", "false"]),
+    (
+        "cloud.gcp.cluster.create.securityGroup",
+        &["gke-security-groups@acme.dev"],
+    ),
     ("cloud.gcp.cluster.existing.name", &["inference"]),
     ("cloud.gcp.resourceLabels", &["{owner: vision}"]),
     (

@@ -50,6 +50,15 @@ static NETWORKS: Case = Case {
     drift,
 };
 
+/// A public API server that some networks reach.
+static ACCESS: Case = Case {
+    config: include_str!("gcp-access.yaml"),
+    before: "",
+    other_account: RICH.other_account,
+    settled: &[],
+    drift,
+};
+
 fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
@@ -110,6 +119,26 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["privateClusterConfig"] = json!({"enablePrivateNodes": !now});
         }
         "shielded nodes" => cluster["shieldedNodes"]["enabled"] = json!(true),
+        "private endpoint" => {
+            let now = field.desired.as_bool().unwrap();
+            cluster["privateClusterConfig"]["enablePrivateEndpoint"] = json!(!now);
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["enablePublicEndpoint"] = json!(now);
+        }
+        "DNS endpoint" => {
+            let now = field.desired.as_bool().unwrap();
+            let endpoint = &mut cluster["controlPlaneEndpointsConfig"]["dnsEndpointConfig"];
+            endpoint["allowExternalTraffic"] = json!(!now);
+        }
+        "global access" => {
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["globalAccess"] = json!(null);
+        }
+        "authorized networks" => {
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["authorizedNetworksConfig"] = json!({"enabled": false});
+        }
+        "security group" => cluster["authenticatorGroupsConfig"] = json!(null),
         "release channel" => cluster["releaseChannel"]["channel"] = json!("RAPID"),
         "Kubernetes version of the control plane" => {
             cluster["currentMasterVersion"] = json!("1.35.5-gke.1080000");
@@ -364,7 +393,9 @@ fn external_settings_are_unchanged() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING, &DIRECT, &RACK, &NETWORKS]);
+    lifecycle::assert_all_fields_are_tested(&[
+        &RICH, &EXISTING, &DIRECT, &RACK, &NETWORKS, &ACCESS,
+    ]);
     lifecycle::assert_drift_is_corrected(&RICH);
 }
 
@@ -440,6 +471,8 @@ fn gpu_interfaces_are_created_once_and_drift_is_reported() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
     lifecycle::assert_drift_is_corrected(&EXISTING);
+    lifecycle::assert_created_once(&ACCESS);
+    lifecycle::assert_drift_is_corrected(&ACCESS);
 }
 
 #[test]

@@ -127,6 +127,12 @@ class Gke(http.server.BaseHTTPRequestHandler):
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
                 answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}
+                # Every cluster has a DNS name, which gcloud reads if the cluster has settings of its endpoints.
+                endpoints = answer.get("controlPlaneEndpointsConfig")
+                if endpoints or "--dns-endpoint" in step["argv"]:
+                    name = {"endpoint": "gke-0a.us-central1.gke.goog", "allowExternalTraffic": True}
+                    answer["controlPlaneEndpointsConfig"] = {"dnsEndpointConfig": name, **(endpoints or {})}
+                    answer["controlPlaneEndpointsConfig"]["dnsEndpointConfig"].setdefault("endpoint", name["endpoint"])
             if answer is None:
                 code, answer = 404, {"error": {"code": 404, "message": "not found", "status": "NOT_FOUND"}}
         elif self.command == "GET" and parts[-1] == "serverConfig":

@@ -4,6 +4,7 @@ mod accelerator_zone;
 mod blue_green_conflict;
 mod bucket_identity;
 mod default_pool_name;
+mod dns_endpoint_open;
 mod dra_mps;
 mod driver_owner;
 mod driver_version;
@@ -17,15 +18,18 @@ mod gpudirect_unused;
 mod location;
 mod maintenance_short;
 mod max_pods;
+mod members_without_security_group;
 mod mig_layout;
 mod node_count_uneven;
 mod placement_reserved;
 mod plugin_label;
+mod private_endpoint;
 mod project_id;
 mod rack;
 mod rename_unsupported;
 mod resource_label;
 mod resource_name;
+mod security_group;
 mod setting_unsupported;
 mod system_pool_missing;
 mod taint_automatic;
@@ -63,6 +67,10 @@ pub(super) static RULES: &[&Rule] = &[
     &dra_mps::RULE,
     &bucket_identity::RULE,
     &exclusion_malformed::RULE,
+    &private_endpoint::RULE,
+    &dns_endpoint_open::RULE,
+    &security_group::RULE,
+    &members_without_security_group::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
