@@ -10,6 +10,7 @@ mod azure_states;
 mod environment;
 mod external_settings;
 mod gcp;
+mod gcp_networks;
 mod gcp_states;
 mod hostile;
 mod install;

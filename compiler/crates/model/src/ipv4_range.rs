@@ -79,6 +79,7 @@ impl Ipv4Range {
     }
 
     /// One of the ranges with a longer prefix into which this range is divided, by its number from 0.
+    #[must_use]
     pub fn part(self, prefix: u32, number: u32) -> Self {
         let first = self.first.saturating_add(number << (32 - prefix));
         Self { first, prefix }
