@@ -185,6 +185,7 @@ mod testing;
 mod text_unprintable;
 
 mod disruption_budget_blocks_eviction;
+mod initial_nodes_invalid;
 mod interconnect_variable_overridden;
 mod kubernetes_support_ending;
 mod messages;
@@ -398,6 +399,7 @@ pub static RULES: &[&Rule] = &[
     &compute_domains_unavailable::RULE,
     &compute_domains_mixed::RULE,
     &rack_nvlink_unused::RULE,
+    &initial_nodes_invalid::RULE,
 ];
 
 #[cfg(test)]

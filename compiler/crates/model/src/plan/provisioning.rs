@@ -271,6 +271,11 @@ pub struct FieldKind {
 pub enum Change {
     /// Updated in place, without an effect on nodes.
     InPlace,
+    /// Applies only to a new resource. The scripts do not compare an existing one with it.
+    AtCreation {
+        /// The reason, for messages.
+        reason: &'static str,
+    },
     /// Nodes are added or removed.
     Resize,
     /// Nodes are drained and recreated; the script requires `--allow-disruption`.

@@ -17,6 +17,7 @@ mod eksctl_plugin_conflict;
 mod existing_autoscaler_unused;
 mod fractional_gpu_uncounted;
 mod gpu_unrecognized_by_eksctl;
+mod initial_nodes_unsupported;
 mod karpenter_gpus_unsupported;
 mod karpenter_image_unavailable;
 mod karpenter_min_nodes_unsupported;
@@ -97,6 +98,7 @@ pub(super) static RULES: &[&Rule] = &[
     &node_image_malformed::RULE,
     &efa_driver_unverified::RULE,
     &nodes_only_unused::RULE,
+    &initial_nodes_unsupported::RULE,
 ];
 
 /// The pools that gpuc creates.

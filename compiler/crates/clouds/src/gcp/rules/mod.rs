@@ -14,6 +14,7 @@ mod gpudirect_managed;
 mod gpudirect_nodes;
 mod gpudirect_partial_node;
 mod gpudirect_unused;
+mod initial_nodes_uneven;
 mod location;
 mod maintenance_short;
 mod max_pods;
@@ -63,6 +64,7 @@ pub(super) static RULES: &[&Rule] = &[
     &dra_mps::RULE,
     &bucket_identity::RULE,
     &exclusion_malformed::RULE,
+    &initial_nodes_uneven::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
