@@ -111,7 +111,7 @@ pub struct GpuRequest {
     pub per_node: Spanned<u32>,
 }
 
-/// The number of nodes: `count`, or `min` and `max`.
+/// The number of nodes: `count`, or `min` and `max` with an optional `initial`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct NodeCount {
@@ -125,6 +125,10 @@ pub struct NodeCount {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub max: Option<Spanned<u32>>,
+    /// The number of nodes that the cloud creates the pool with, from `min` to `max`. It applies only at the creation:
+    /// afterwards the autoscaler sets the number. Default: `min`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub initial: Option<Spanned<u32>>,
 }
 
 /// The purchase option of the machines: on-demand, Spot or reserved.

@@ -150,6 +150,10 @@ const ROWS: &[EditRow] = &[
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
     (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
+    // The autoscaler sets the number of nodes of an existing pool.
+    (EKS, "initial: 3", "initial: 2", Nothing, "initial number of nodes"),
+    (AKS, "initial: 3", "initial: 5", Nothing, "initial nodes"),
+    (GKE, "initial: 4", "initial: 2", Nothing, "initial nodes per zone"),
     // The eviction of pods is worse than a change of advertised resources.
     (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),

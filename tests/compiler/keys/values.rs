@@ -248,6 +248,7 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
     ("nodePools.nodes.count", &["3"]),
     ("nodePools.nodes.min", &["1", "2"]),
     ("nodePools.nodes.max", &["3"]),
+    ("nodePools.nodes.initial", &["2", "3"]),
     ("nodePools.zones", &["[us-east-1b]"]),
     ("azure:nodePools.zones", &["['2']"]),
     ("gcp:nodePools.zones", &["[us-central1-c]"]),

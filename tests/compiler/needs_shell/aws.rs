@@ -159,6 +159,7 @@ fn drift_group(group: &mut Value, field: &Field) -> bool {
         "number of nodes" => {
             group["scalingConfig"] = json!({"minSize": 9, "maxSize": 99, "desiredSize": 9});
         }
+        "initial number of nodes" => group["scalingConfig"]["desiredSize"] = json!(9),
         "number of nodes during the capacity block" => {
             group["scalingConfig"] = json!({"minSize": 1, "maxSize": 9, "desiredSize": 3});
         }
@@ -192,7 +193,7 @@ fn cluster_is_created_once() {
     assert_eq!(infer["labels"]["rack"], "007");
     assert_eq!(
         infer["scalingConfig"],
-        json!({"minSize": 0, "maxSize": 20, "desiredSize": 0})
+        json!({"minSize": 0, "maxSize": 20, "desiredSize": 3})
     );
     assert_eq!(
         infer["taints"],

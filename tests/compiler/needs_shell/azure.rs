@@ -173,7 +173,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             pool["minCount"] = json!(1);
             pool["maxCount"] = json!(5);
         }
-        "nodes" => pool["count"] = json!(9),
+        "nodes" | "initial nodes" => pool["count"] = json!(9),
         "labels" => pool["nodeLabels"]["gpuc.dev/other"] = json!("x"),
         "taints" => {
             let mut taints = pool["nodeTaints"].as_array().cloned().unwrap_or_default();

@@ -198,7 +198,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         "upgrade settings" => pool["upgradeSettings"]["maxSurge"] = json!(7),
         "automatic upgrades and repairs" => pool["management"]["autoUpgrade"] = json!(false),
         "zones" => pool["locations"] = json!(["us-central1-f"]),
-        "nodes per zone" => pool["initialNodeCount"] = json!(9),
+        "nodes per zone" | "initial nodes per zone" => pool["initialNodeCount"] = json!(9),
         _ => return false,
     }
     true

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use gpuc_model::plan::{self, Argument, Change, Field, Resource};
 use serde_json::Value;
 
+use super::drift::{applies_at_creation, assert_keeps_initial_values, drift};
 use super::environment::{Environment, FakeCall, RunOptions, RunResult};
 
 /// A cloud and the clusters for its tests.
@@ -222,8 +223,13 @@ pub(crate) fn assert_drift_is_corrected(case: &Case) {
         tested.extend(forms);
         let script = format!("{}.sh", resource.script);
         let reads = environment.read_commands(&resource.script);
+        let (initial, compared): (Vec<&Field>, Vec<&Field>) = resource
+            .fields
+            .iter()
+            .partition(|it| applies_at_creation(it));
         let (immutable, mutable): (Vec<_>, Vec<_>) =
-            resource.fields.iter().partition(|it| it.update.is_empty());
+            compared.into_iter().partition(|it| it.update.is_empty());
+        assert_keeps_initial_values(case, &environment, resource, &initial);
         assert_stops_on_drift(case, &environment, resource, &immutable, &mutable);
         for field in &mutable {
             let about = format!(
@@ -329,7 +335,7 @@ pub(crate) fn assert_reads_before_changes(case: &Case) {
     let resources = &environment.plan.provisioning.resources;
     let immutable = |resource: &Resource, immutable: bool| {
         let mut fields = resource.fields.iter();
-        fields.position(|field| field.update.is_empty() == immutable)
+        fields.position(|it| !applies_at_creation(it) && it.update.is_empty() == immutable)
     };
     let mut first = resources
         .iter()
@@ -347,21 +353,6 @@ pub(crate) fn assert_reads_before_changes(case: &Case) {
         run.expect_refusal("immutable: requires replacement");
     }
     assert_eq!(environment.state(), state);
-}
-
-fn drift(case: &Case, environment: &Environment, resource: &Resource, fields: &[&Field]) {
-    let mut state = environment.state();
-    for field in fields {
-        let before = state.clone();
-        let known = (case.drift)(&mut state, resource, field);
-        let about = format!("{}: {}", resource.kind.name, field.kind.name);
-        assert!(
-            known,
-            "no drift is defined for {about}: add it to the function of this cloud"
-        );
-        assert_ne!(state, before, "{about} of {} does not drift", resource.name);
-    }
-    environment.set_state(&state);
 }
 
 /// Asserts that the next run completes a script that was interrupted after any of its changes.

@@ -45,6 +45,8 @@ const CAUTIOUS_NEW_POOL: &str =
     "the facts recommend a new pool if the cloud does not document the change";
 const CLUSTER_FACTS: &str = "the facts have no row for it";
 
+const AUTOSCALED: &str = "afterwards the autoscaler sets the number of nodes";
+
 /// Every field of every kind of cloud resource.
 #[rustfmt::skip] // One row a line.
 const ROWS: &[FieldRow] = &[
@@ -69,6 +71,7 @@ const ROWS: &[FieldRow] = &[
     row("eks", NODE_GROUP, "upgrade settings", Pool("upgrade_settings")),
     row("eks", NODE_GROUP, "node repair", Own("\"nodeRepairConfig and warmPoolConfig too\", upgrade_settings")),
     row("eks", NODE_GROUP, "number of nodes", Pool("desired_nodes")),
+    row("eks", NODE_GROUP, "initial number of nodes", Own(AUTOSCALED)),
     row("eks", NODE_GROUP, "number of nodes during the capacity block", Pool("desired_nodes")),
     row("eks", NODE_GROUP, "start of the capacity block", Own("put-scheduled-update-group-action replaces the action with its name")),
     row("eks", NODE_GROUP, "Kubernetes version", Pool("kubernetes_version_nodes")),
@@ -103,6 +106,7 @@ const ROWS: &[FieldRow] = &[
     row("gke", GKE_POOL, "automatic upgrades and repairs", Own("--enable-autorepair and --enable-autoupgrade, general")),
     row("gke", GKE_POOL, "zones", Pool("zones_locations")),
     row("gke", GKE_POOL, "nodes per zone", Pool("desired_nodes")),
+    row("gke", GKE_POOL, "initial nodes per zone", Own(AUTOSCALED)),
 
     row("gke", "GKE cluster", "network", Own(CLUSTER_FACTS)),
     row("gke", "GKE cluster", "subnetwork", Own(CLUSTER_FACTS)),
@@ -138,6 +142,7 @@ const ROWS: &[FieldRow] = &[
     row("aks", AKS_POOL, "mode", Own("az aks nodepool update --mode")),
     row("aks", AKS_POOL, "autoscaling", Pool("min_max_nodes")),
     row("aks", AKS_POOL, "nodes", Pool("desired_nodes")),
+    row("aks", AKS_POOL, "initial nodes", Own(AUTOSCALED)),
     row("aks", AKS_POOL, "labels", Pool("node_labels")),
     row("aks", AKS_POOL, "taints", Pool("node_taints")),
     row("aks", AKS_POOL, "tags", Pool("cloud_tags_labels")),

@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "an existing pool has keys that have no effect",
         checks: "Whether a pool with `existing` has keys that only have an effect when gpuc creates the pool:
-`labels`, `tags`, `zones`, `subnets`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
+`labels`, `tags`, `zones`, `subnets`, `nodes.initial`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
 where it does not make the cloud taint the nodes.",
         reason: "gpuc generates no cloud commands for such a pool. The keys would be accepted and ignored.",
         remedy: "Remove them. Describe the actual nodes of the pool with `taints`, `sharing`, `os` and
@@ -58,6 +58,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
 fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
     let settings = &pool.settings;
     let disk = Some(settings.disk_gib.span).filter(|span| span.is_written());
+    let initial = pool.nodes.get().and_then(|nodes| nodes.initial);
     let network = &settings.network;
     let placement = network.placement.as_ref();
     let keys = [
@@ -68,6 +69,7 @@ fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
             "subnets",
             settings.subnets.first().map(|subnet| subnet.span),
         ),
+        ("nodes.initial", initial.map(|initial| initial.span)),
         ("capacity", unused_capacity(pool)),
         ("diskGiB", disk),
         ("maxPods", settings.max_pods.map(|pods| pods.span)),

@@ -187,6 +187,7 @@ mod testing;
 mod text_unprintable;
 
 mod disruption_budget_blocks_eviction;
+mod initial_nodes_invalid;
 mod interconnect_variable_overridden;
 mod kubernetes_support_ending;
 mod messages;
@@ -402,6 +403,7 @@ pub static RULES: &[&Rule] = &[
     &compute_domains_unavailable::RULE,
     &compute_domains_mixed::RULE,
     &rack_nvlink_unused::RULE,
+    &initial_nodes_invalid::RULE,
 ];
 
 #[cfg(test)]

@@ -174,7 +174,7 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     let own = Origin::rule([pool.name.span], "each pool is a managed node group");
     let rule = |reason| Origin::rule([pool.name.span], reason);
     let nodes = group.nodes;
-    let (size, size_origin) = first_size(&group);
+    let [(min, min_origin), (initial, initial_origin)] = first_sizes(&group);
     let mut mapping = Mapping::default()
         .with_value("name", &pool.name.value, written_origin([pool.name.span]))
         .with_value(
@@ -187,9 +187,9 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
             &family_name(pool.os.value),
             written_or_default(pool.os.span),
         )
-        .with_value("minSize", &size, size_origin.clone())
+        .with_value("minSize", &min, min_origin)
         .with_value("maxSize", &nodes.max, written_origin([nodes.max_span]))
-        .with_value("desiredCapacity", &size, size_origin);
+        .with_value("desiredCapacity", &initial, initial_origin);
     mapping = add_location(mapping, &group);
     if let Some(NodeImage::Version(release)) = pool.settings.node_image.as_ref().map(|it| &it.value)
     {
@@ -264,19 +264,18 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
         .finish(own)
 }
 
-/// The number of nodes at the creation. A capacity block has no machines before it starts: the scripts add the nodes at
-/// its start.
-fn first_size(group: &NodeGroup<'_>) -> (u32, Origin) {
-    match group.pool.capacity_period() {
-        Some(period) => (
-            0,
-            Origin::rule(
-                [period.start_span],
-                "a capacity block has no machines before it starts",
-            ),
-        ),
-        None => (group.nodes.min, written_origin([group.nodes.min_span])),
+/// The minimum and the number of nodes at the creation. A capacity block has no machines before it starts: the scripts
+/// add the nodes at its start.
+fn first_sizes(group: &NodeGroup<'_>) -> [(u32, Origin); 2] {
+    if let Some(period) = group.pool.capacity_period() {
+        let reason = "a capacity block has no machines before it starts";
+        return [(); 2].map(|()| (0, Origin::rule([period.start_span], reason)));
     }
+    let initial = group.nodes.initial();
+    [
+        (group.nodes.min, written_origin([group.nodes.min_span])),
+        (initial.value, written_origin([initial.span])),
+    ]
 }
 
 fn add_location(mapping: Mapping, group: &NodeGroup<'_>) -> Mapping {

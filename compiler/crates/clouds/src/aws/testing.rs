@@ -34,6 +34,16 @@ pub(super) fn codes(yaml: &str) -> Vec<&'static str> {
         .collect()
 }
 
+/// The messages of the diagnostics with a code, of a file with [`HEAD`] and these pools.
+pub(super) fn messages_with_id(body: &str, id: &str) -> Vec<String> {
+    let (_, report) = cluster(&format!("{HEAD}{body}"));
+    let found = report.diagnostics().iter();
+    found
+        .filter(|found| found.code.id == id)
+        .map(|found| found.message.clone())
+        .collect()
+}
+
 /// The provisioning plan of a file with [`HEAD`] and these pools.
 pub(super) fn provision(body: &str) -> Provisioning {
     provision_file(&format!("{HEAD}{body}"))

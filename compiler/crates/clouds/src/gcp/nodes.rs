@@ -17,7 +17,7 @@ pub(super) enum PoolSize {
     },
     /// A range that GKE's autoscaler manages.
     Autoscaled {
-        /// Initial number of nodes in each zone.
+        /// Number of nodes in each zone at the creation.
         initial_per_zone: u32,
         /// Minimum number of nodes, over all zones.
         min: u32,
@@ -39,10 +39,12 @@ pub(super) fn pool_size(nodes: &NodeRange, zones: usize) -> PoolSize {
     } else {
         zones
     };
-    let even = nodes.min.div_ceil(zones);
+    // The rule `gke-initial-nodes-uneven` rejects an `initial` that is not a multiple of the number of zones.
+    let initial = nodes.initial().value;
+    let even = initial.div_ceil(zones);
     let fits = even * zones <= nodes.max;
     PoolSize::Autoscaled {
-        initial_per_zone: if fits { even } else { nodes.min / zones },
+        initial_per_zone: if fits { even } else { initial / zones },
         min: nodes.min,
         max: nodes.max,
     }
@@ -96,6 +98,7 @@ mod tests {
         let nodes = |min, max| NodeRange {
             min,
             max,
+            initial: None,
             min_span: Span::NONE,
             max_span: Span::NONE,
         };

@@ -34,6 +34,17 @@ pub(super) fn provision_config(config: Value) -> Provisioning {
     cluster.cloud.provision(&checked)
 }
 
+/// The messages of a configuration's diagnostics with a code.
+pub(super) fn messages_with_id(config: Value, id: &str) -> Vec<String> {
+    let (cluster, mut report) = resolved(config);
+    check(&cluster, &mut report);
+    let found = report.diagnostics().iter();
+    found
+        .filter(|found| found.code.id == id)
+        .map(|found| found.message.clone())
+        .collect()
+}
+
 /// The resource that a script creates.
 pub(super) fn resource_of<'p>(provisioning: &'p Provisioning, script: &str) -> &'p Resource {
     let mut resources = provisioning.resources.iter();

@@ -307,6 +307,7 @@ fn reasons_of_resource_field(resource: &Resource, field: &Field) -> Vec<Reason> 
         Change::Access => {
             "a change affects who can reach the API server or log in, and no nodes".to_owned()
         }
+        Change::AtCreation { reason } => format!("a change affects only a new resource: {reason}"),
         Change::MinorVersionSteps { reason, .. } => {
             format!("upgraded one minor version at a time: {reason}")
         }

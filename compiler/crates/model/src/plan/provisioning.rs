@@ -274,6 +274,11 @@ pub enum Change {
     InPlace,
     /// Updated in place. It changes who can reach the API server or log in.
     Access,
+    /// Applies only to a new resource. The scripts do not compare an existing one with it.
+    AtCreation {
+        /// The reason, for messages.
+        reason: &'static str,
+    },
     /// Nodes are added or removed.
     Resize,
     /// Nodes are drained and recreated; the script requires `--allow-disruption`.

@@ -67,6 +67,7 @@ pub(super) fn resolve(pool: &NodePool, report: &mut Report) -> Resolved<NodeRang
     Resolved::Value(NodeRange {
         min: min.value,
         max: max.value,
+        initial: nodes.initial,
         min_span: min.span,
         max_span: max.span,
     })

@@ -11,8 +11,8 @@ use super::super::node_image;
 use super::super::{local_disks, ownership, tags};
 use super::kinds::{
     BLOCK_RELEASE, BLOCK_SIZE, BLOCK_START, BLOCK_VERSION, CAPACITY, DISK, EFA, IMAGE,
-    IMAGE_VERSION, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS, PLACEMENT_GROUP, RELEASE,
-    REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+    IMAGE_VERSION, INITIAL_SIZE, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS, PLACEMENT_GROUP,
+    RELEASE, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
 };
 
 /// Every field, in the order in which they are compared and updated.
@@ -257,12 +257,17 @@ fn size_fields(group: &NodeGroup<'_>, target: &Target) -> Vec<Field> {
     };
     let spans = [nodes.min_span, nodes.max_span];
     let Some(period) = group.pool.capacity_period() else {
-        return vec![field(
+        let limits = field(
             &SIZE,
             json!({"minSize": nodes.min, "maxSize": nodes.max}),
             resize(scaling_within_limits()),
             Origin::derived(spans, DerivationReason::Written),
-        )];
+        );
+        let initial = nodes.initial.map(|initial| {
+            let origin = Origin::derived([initial.span], DerivationReason::Written);
+            field(&INITIAL_SIZE, json!(initial.value), Vec::new(), origin)
+        });
+        return [limits].into_iter().chain(initial).collect();
     };
     let start = period.start.to_string();
     let origin = Origin::rule(

@@ -26,6 +26,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
         UPGRADE,
         REPAIR,
         SIZE,
+        INITIAL_SIZE,
         BLOCK_SIZE,
         BLOCK_START,
         VERSION,
@@ -220,6 +221,16 @@ pub(super) const VERSION: FieldKind = FieldKind {
         reason: "EKS drains every node and replaces it with one of the new version",
     },
     source: EKS_API,
+};
+
+pub(super) const INITIAL_SIZE: FieldKind = FieldKind {
+    name: "initial number of nodes",
+    read: ".nodegroup.scalingConfig.desiredSize",
+    create_flag: None,
+    change: Change::AtCreation {
+        reason: "it applies when the node group is created; afterwards the autoscaler sets the number of nodes",
+    },
+    source: "eksctl-io/eksctl:userdocs/src/usage/nodegroups.md (`desiredCapacity`) @99984adb, 2026-08-21",
 };
 
 /// The limits of the number of nodes with a capacity block: 0 before it starts. After its nodes were deleted, EKS owns

@@ -18,6 +18,7 @@ mod eksctl_plugin_conflict;
 mod existing_autoscaler_unused;
 mod fractional_gpu_uncounted;
 mod gpu_unrecognized_by_eksctl;
+mod initial_nodes_unsupported;
 mod karpenter_gpus_unsupported;
 mod karpenter_image_unavailable;
 mod karpenter_min_nodes_unsupported;
@@ -107,6 +108,7 @@ pub(super) static RULES: &[&Rule] = &[
     &public_cidrs_exclude_nodes::RULE,
     &access_entry_invalid::RULE,
     &member_without_access_entry::RULE,
+    &initial_nodes_unsupported::RULE,
 ];
 
 /// The pools that gpuc creates.

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 use super::super::{SPOT_KEY, mig, ownership};
 use super::PoolSettings;
 use super::kinds::{
-    AUTOSCALING, DISK, DISK_TYPE, DRIVER, EVICTION, LABELS, MAX_PODS, MAX_PRICE, MIG, MODE, NODES,
-    OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, UPGRADE, VERSION, VM_SIZE,
-    ZONES,
+    AUTOSCALING, DISK, DISK_TYPE, DRIVER, EVICTION, INITIAL_NODES, LABELS, MAX_PODS, MAX_PRICE,
+    MIG, MODE, NODES, OS_SKU, PLACEMENT, PRIORITY, RESERVATION, SUBNET, TAGS, TAINTS, UPGRADE,
+    VERSION, VM_SIZE, ZONES,
 };
 
 impl PoolSettings<'_> {
@@ -67,6 +67,8 @@ impl PoolSettings<'_> {
                 .with_arguments(["--node-count", &count]);
             fields.push(self.updatable_field(&NODES, json!(nodes.min), scale));
         }
+        let initial = nodes.initial.map(|initial| json!(initial.value));
+        fields.extend(initial.map(|initial| self.immutable_field(&INITIAL_NODES, initial)));
         fields.extend(self.shared_fields());
         if let Some(upgrade) = self.upgrade() {
             let update = self.upgrade_command(&upgrade);

@@ -13,7 +13,7 @@ impl PoolSettings<'_> {
             ("--node-vm-size", vec![self.vm_size().to_owned()]),
             ("--os-type", vec!["Linux".to_owned()]),
             ("--os-sku", vec![self.os_sku().to_owned()]),
-            ("--node-count", vec![nodes.min.to_string()]),
+            ("--node-count", vec![nodes.initial().to_string()]),
         ];
         if !nodes.is_fixed() {
             flags.push(("--enable-cluster-autoscaler", Vec::new()));

@@ -26,6 +26,7 @@ pub(in super::super) static POOL: ResourceKind = ResourceKind {
         MODE,
         AUTOSCALING,
         NODES,
+        INITIAL_NODES,
         LABELS,
         TAINTS,
         TAGS,
@@ -199,6 +200,15 @@ pub(super) const NODES: FieldKind = FieldKind {
     create_flag: Some("--node-count"),
     change: Change::Resize,
     source: "azure-cli 2.91.0, az aks nodepool scale",
+};
+pub(super) const INITIAL_NODES: FieldKind = FieldKind {
+    name: "initial nodes",
+    read: ".count",
+    create_flag: Some("--node-count"),
+    change: Change::AtCreation {
+        reason: "it applies when the pool is created; afterwards AKS's autoscaler sets the number of nodes",
+    },
+    source: "azure-cli 2.91.0, az aks nodepool add",
 };
 pub(super) const LABELS: FieldKind = FieldKind {
     name: "labels",

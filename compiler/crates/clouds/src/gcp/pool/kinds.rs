@@ -37,6 +37,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     MANAGEMENT,
     ZONES,
     NODES,
+    INITIAL_NODES,
 ];
 
 pub(super) const MACHINE: FieldKind = FieldKind {
@@ -260,4 +261,14 @@ pub(super) const NODES: FieldKind = FieldKind {
     create_flag: Some("--num-nodes"),
     change: Change::Resize,
     source: "gcloud container clusters resize --help, Google Cloud SDK 528.0.0",
+};
+
+pub(super) const INITIAL_NODES: FieldKind = FieldKind {
+    name: "initial nodes per zone",
+    read: ".initialNodeCount // 0",
+    create_flag: Some("--num-nodes"),
+    change: Change::AtCreation {
+        reason: "it applies when the pool is created; afterwards GKE's autoscaler sets the number of nodes",
+    },
+    source: "gcloud container node-pools create --help, Google Cloud SDK 528.0.0",
 };

@@ -113,8 +113,16 @@ impl PoolLowering<'_> {
         )
         .with_flags(size.create_flags())
         .with_update(self.update(size.autoscaling_flags()));
-        let nodes::PoolSize::Fixed { per_zone } = size else {
-            return vec![scaling];
+        let per_zone = match size {
+            nodes::PoolSize::Fixed { per_zone } => per_zone,
+            nodes::PoolSize::Autoscaled {
+                initial_per_zone, ..
+            } => {
+                let initial = range.initial.map(|initial| {
+                    Setting::new(&kinds::INITIAL_NODES, json!(initial_per_zone), initial.span)
+                });
+                return [scaling].into_iter().chain(initial).collect();
+            }
         };
         let flags = [
             format!("--node-pool={}", self.pool.name),

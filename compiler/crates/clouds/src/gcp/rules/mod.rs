@@ -15,6 +15,7 @@ mod gpudirect_managed;
 mod gpudirect_nodes;
 mod gpudirect_partial_node;
 mod gpudirect_unused;
+mod initial_nodes_uneven;
 mod location;
 mod maintenance_short;
 mod max_pods;
@@ -71,6 +72,7 @@ pub(super) static RULES: &[&Rule] = &[
     &dns_endpoint_open::RULE,
     &security_group::RULE,
     &members_without_security_group::RULE,
+    &initial_nodes_uneven::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,

@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         name: "cloud-only-key",
         severity: Severity::Error,
         summary: "a key of a pool applies only to machines that a cloud creates",
-        checks: r"Whether a pool on premises has `machine`, `zones`, `subnets`, `capacity`, `network`, `diskGiB`,
+        checks: r"Whether a pool on premises has `machine`, `nodes.initial`, `zones`, `subnets`, `capacity`, `network`, `diskGiB`,
 `maxPods`, `tags` or `upgrade`.",
         reason: r"These keys configure machines that a cloud creates. Existing hosts do not change, so the key would have no
 effect and would mislead readers of the file.",
@@ -68,8 +68,10 @@ fn unsupported_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
         _ => Some(settings.capacity.span),
     };
     let disk = settings.disk_gib.span;
+    let initial = pool.nodes.get().and_then(|nodes| nodes.initial);
     let keys = [
         ("machine", pool.machine_name.as_ref().map(|name| name.span)),
+        ("nodes.initial", initial.map(|initial| initial.span)),
         ("zones", settings.zones.first().map(|zone| zone.span)),
         (
             "subnets",

@@ -65,7 +65,8 @@ fn resource_script<'p>(
         if !resource.create.is_empty() {
             segments.push(compares, mark_call("require_mark_or_adopt", resource));
         }
-        for field in &resource.fields {
+        let is_compared = |it: &&Field| !matches!(it.kind.change, Change::AtCreation { .. });
+        for field in resource.fields.iter().filter(is_compared) {
             segments.push(Segment::Field(resource, field), compare_field(field));
         }
         if !resource.fields.is_empty() {
@@ -203,6 +204,7 @@ fn compare_field(field: &Field) -> String {
         Change::NodeRollout { .. } => {
             unreachable!("the second arm matches it with an update command")
         }
+        Change::AtCreation { .. } => unreachable!("an existing resource is not compared with it"),
         Change::InPlace | Change::Access | Change::Resize => ("changes", ""),
     };
     let name = quote(field.kind.name);

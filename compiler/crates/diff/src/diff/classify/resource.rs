@@ -101,6 +101,9 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
         Change::Replacement { reason } => {
             Classification::with_source(Impact::Replaced, reason, field.source)
         }
+        Change::AtCreation { reason } => {
+            Classification::with_source(Impact::Nothing, reason, field.source)
+        }
         Change::NodeRollout { .. } if !is_managed(after, field) => Classification::with_reason(
             Impact::Nothing,
             "no script manages it any more: it stays as it is until you change it",
