@@ -21,7 +21,7 @@ pub(super) static RICH: Case = Case {
     drift,
 };
 
-static EXISTING: Case = Case {
+pub(super) static EXISTING: Case = Case {
     config: include_str!("aws-existing.yaml"),
     before: "
         place='metadata: {name: Theirs, region: us-east-1, version: \"1.36\"}'
@@ -484,18 +484,4 @@ fn hostile_texts_are_rejected_or_passed_through() {
     hostile::assert_hostile_texts_are_safe(&RICH, None);
     hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
     hostile::assert_hostile_texts_are_safe(&EXISTING_NETWORK, Some("cloud"));
-}
-
-#[test]
-#[ignore = "needs bash, jq, python3 with PyYAML"]
-fn cluster_without_stack_requires_its_network() {
-    let environment = EXISTING.environment();
-    let mut state = environment.state();
-    let stacks = state["eks"]["stacks"].as_object_mut().unwrap();
-    stacks.remove("eksctl-Theirs-cluster").unwrap();
-    environment.set_state(&state);
-    environment
-        .run("apply.sh", &[])
-        .expect_refusal("add vpc to cloud.aws.cluster.existing")
-        .expect_no_changes();
 }
