@@ -149,8 +149,8 @@ const ADAPTER_FOLDERS: &[(&str, &str)] = &[
 /// Memory in huge pages of 2 MiB that the daemon of bare-metal adapters uses, in GiB. The node reserves it.
 pub(in super::super) const ADAPTER_HUGE_PAGES_GIB: u32 = 8;
 
-/// Memory of the daemon of bare-metal adapters, in MiB.
-const ADAPTER_MEMORY_MIB: u64 = 1024;
+/// Memory of the daemon of bare-metal adapters, in GiB.
+const ADAPTER_MEMORY_GIB: u64 = 1;
 
 /// The pod of the DaemonSet for machines with RDMA adapters, with its name.
 fn adapter_spec(adapters: &Adapters) -> (&'static str, Value) {
@@ -201,7 +201,7 @@ fn adapter_daemon_spec() -> Value {
     volumes.push(json!({"name": "huge-pages", "emptyDir": {"medium": "HugePages-2Mi"}}));
     let amounts = json!({
         "cpu": format!("{}m", REQUESTS.0),
-        "memory": format!("{ADAPTER_MEMORY_MIB}Mi"),
+        "memory": format!("{ADAPTER_MEMORY_GIB}Gi"),
         "hugepages-2Mi": format!("{ADAPTER_HUGE_PAGES_GIB}Gi"),
     });
     let mut limits = amounts.clone();
@@ -313,7 +313,7 @@ pub(super) fn daemons(technology: Technology) -> Vec<DaemonSetRequests> {
             Plugin::WorkloadImage => {
                 vec![DaemonSetRequests::new(
                     ADAPTER_DAEMON,
-                    (REQUESTS.0, ADAPTER_MEMORY_MIB),
+                    (REQUESTS.0, ADAPTER_MEMORY_GIB * 1024),
                 )]
             }
         },
