@@ -9,9 +9,12 @@ use crate::corpus::cases;
 
 /// A quantity as the tree contains it, in millicores or MiB.
 fn amount(text: &str) -> u64 {
-    let digits = text.trim_end_matches(char::is_alphabetic);
-    assert!(text.ends_with('m') || text.ends_with("Mi"), "{text}");
-    digits.parse().unwrap()
+    let digits: u64 = text.trim_end_matches(char::is_alphabetic).parse().unwrap();
+    match text.trim_start_matches(char::is_numeric) {
+        "m" | "Mi" => digits,
+        "Gi" => digits * 1024,
+        _ => panic!("{text} has an unexpected unit"),
+    }
 }
 
 fn fold_requests(containers: &Value, name: &str, fold: fn(u64, u64) -> u64) -> u64 {
