@@ -212,6 +212,7 @@ impl<'a> Texts<'a> {
                 Capacity::CapacityBlock(block) => {
                     self.add_all([&block.id, &block.start, &block.end]);
                 }
+                Capacity::FlexStart(flex) => self.add_all(&flex.max_run_duration),
                 Capacity::OnDemand | Capacity::Spot(_) => {}
             }
             if let Some(NodeImage::Version(version)) =
@@ -456,6 +457,8 @@ mod tests {
         let block = json!({"name": "@pool", "nodes": {"count": 1},
             "nodeImage": {"version": "@image"},
             "capacity": {"capacityBlock": {"id": "@id", "count": 1, "start": "@start", "end": "@end"}}});
+        let flex = json!({"name": "@pool", "nodes": {"count": 1},
+            "capacity": {"flexStart": {"maxRunDuration": "@duration"}}});
         let vpc = json!({"id": "@vpc", "securityGroup": "@sg",
             "privateSubnets": [{"zone": "@z1", "id": "@s1"}],
             "publicSubnets": [{"zone": "@z2", "id": "@s2"}]});
@@ -481,6 +484,7 @@ mod tests {
             &pool,
         );
         check(&gcp(json!({"existing": {"name": "@cluster"}})), &pool);
+        check(&gcp(json!({"existing": {"name": "@cluster"}})), &flex);
         let azure = |cluster: Value| {
             json!({"azure": {"subscription": "@subscription", "resourceGroup": "@rg",
                 "location": "@location", "cluster": cluster, "tags": {"@ak": "@av"}}})

@@ -96,6 +96,8 @@ fn unused_capacity(pool: &Pool) -> Option<Span> {
             let eviction = spot.eviction.map(|eviction| eviction.span);
             eviction.or(spot.max_price.map(|price| price.span))
         }
+        // A request for the nodes has the duration.
+        Capacity::FlexStart(_) if is_tainted => None,
         _ => Some(capacity.span),
     }
 }

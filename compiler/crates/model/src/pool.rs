@@ -7,9 +7,9 @@
 use std::ops::Deref;
 
 use gpuc_schema::config::{
-    Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, LocalDisks,
-    Network, NodeImage, NodeLabels, NodePool, OsFamily, SharePlacement, Taint, TaintEffect,
-    TextMap, Upgrade,
+    Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, FlexStart,
+    LocalDisks, Network, NodeImage, NodeLabels, NodePool, OsFamily, SharePlacement, Taint,
+    TaintEffect, TextMap, Upgrade,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
@@ -239,7 +239,18 @@ impl PoolSpec {
     pub fn capacity_period(&self) -> Option<CapacityPeriod> {
         match &self.settings.capacity.value {
             Capacity::CapacityBlock(block) => CapacityPeriod::from_block(block).ok(),
-            Capacity::OnDemand | Capacity::Spot(_) | Capacity::Reservation(_) => None,
+            Capacity::OnDemand
+            | Capacity::Spot(_)
+            | Capacity::Reservation(_)
+            | Capacity::FlexStart(_) => None,
+        }
+    }
+
+    /// The settings of flex-start machines.
+    pub fn flex_start(&self) -> Option<&FlexStart> {
+        match &self.settings.capacity.value {
+            Capacity::FlexStart(flex) => Some(flex),
+            _ => None,
         }
     }
 

@@ -131,7 +131,10 @@ impl<'c> NodeGroup<'c> {
     /// The capacity type of a pool.
     pub(super) fn capacity_type_of(pool: &Pool) -> CapacityType {
         match &pool.settings.capacity.value {
-            Capacity::OnDemand | Capacity::Reservation(_) => CapacityType::OnDemand,
+            // The rule `capacity-unavailable` rejects flex-start.
+            Capacity::OnDemand | Capacity::Reservation(_) | Capacity::FlexStart(_) => {
+                CapacityType::OnDemand
+            }
             Capacity::Spot(_) => CapacityType::Spot,
             Capacity::CapacityBlock(_) => CapacityType::Block,
         }
@@ -142,7 +145,7 @@ impl<'c> NodeGroup<'c> {
         match &self.pool.settings.capacity.value {
             Capacity::Reservation(reservation) => Some(&reservation.id),
             Capacity::CapacityBlock(block) => Some(&block.id),
-            Capacity::OnDemand | Capacity::Spot(_) => None,
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => None,
         }
     }
 

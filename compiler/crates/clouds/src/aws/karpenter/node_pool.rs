@@ -97,7 +97,8 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
 /// The capacity type of a pool in Karpenter.
 pub(crate) fn capacity_type(pool: &Pool) -> &'static str {
     match &pool.settings.capacity.value {
-        Capacity::OnDemand => "on-demand",
+        // The rule `capacity-unavailable` rejects flex-start.
+        Capacity::OnDemand | Capacity::FlexStart(_) => "on-demand",
         Capacity::Spot(_) => "spot",
         // Karpenter uses one capacity type for both, and then only reserved machines.
         Capacity::Reservation(_) | Capacity::CapacityBlock(_) => "reserved",

@@ -8,6 +8,8 @@ mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod exclusion_malformed;
+mod flex_start_conflict;
+mod flex_start_duration;
 mod fractional_gpu_unverified;
 mod gpudirect_interfaces;
 mod gpudirect_managed;
@@ -23,6 +25,7 @@ mod node_count_uneven;
 mod placement_reserved;
 mod plugin_label;
 mod project_id;
+mod queued_without_requests;
 mod rack;
 mod rename_unsupported;
 mod resource_label;
@@ -65,6 +68,9 @@ pub(super) static RULES: &[&Rule] = &[
     &bucket_identity::RULE,
     &exclusion_malformed::RULE,
     &initial_nodes_uneven::RULE,
+    &flex_start_duration::RULE,
+    &flex_start_conflict::RULE,
+    &queued_without_requests::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
