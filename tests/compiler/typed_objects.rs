@@ -91,6 +91,12 @@ const KINDS: &[(&str, &str, Reader)] = &[
     // k8s-openapi has the types of the oldest supported Kubernetes, which lacks DeviceClass. `needs_upstream` checks
     // it.
     ("resource.k8s.io/v1", "DeviceClass", round_trip::<Value>),
+    ("resource.k8s.io/v1", "ResourceClaim", round_trip::<Value>),
+    (
+        "resource.k8s.io/v1",
+        "ResourceClaimTemplate",
+        round_trip::<Value>,
+    ),
     ("v1", "PersistentVolume", round_trip::<PersistentVolume>),
     ("v1", "ResourceQuota", round_trip::<ResourceQuota>),
     ("v1", "ServiceAccount", round_trip::<ServiceAccount>),
@@ -119,6 +125,7 @@ const CUSTOM: &[&str] = &[
     "mellanox.com/",
     "monitoring.coreos.com/",
     "nvidia.com/",
+    "resource.nvidia.com/",
     "trainer.kubeflow.org/",
 ];
 

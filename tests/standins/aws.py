@@ -489,18 +489,135 @@ def update_cluster_version(call):
     _update(call, "VersionUpdate", cluster, cluster | {"version": version}, {"Version": version})
 
 
+_MODES = ("CONFIG_MAP", "API_AND_CONFIG_MAP", "API")
+
+
+def _update_authentication(call, cluster):
+    """Change the authentication mode, which only moves forward."""
+    given = _structure("--access-config", call.get("--access-config"))
+    mode = _check_keys("--access-config", given, ("authenticationMode",))["authenticationMode"]
+    stored = cluster["accessConfig"]
+    now = stored["authenticationMode"]
+    if mode not in _MODES or _MODES.index(mode) <= _MODES.index(now):
+        raise _api_error(call, "InvalidParameterException",
+                         f"Unsupported authentication mode update from {now} to {mode}")
+    changed = cluster | {"accessConfig": stored | {"authenticationMode": mode}}
+    _update(call, "AccessConfigUpdate", cluster, changed, given)
+
+
 def update_cluster_config(call):
     cluster = _cluster(call, *_require(call, "--name"))
-    if not call.has("--resources-vpc-config"):
-        raise Unsupported("aws eks update-cluster-config without --resources-vpc-config")
+    given = [flag for flag in ("--resources-vpc-config", "--access-config") if call.has(flag)]
+    if len(given) != 1:
+        raise Unsupported("aws eks update-cluster-config without one of --resources-vpc-config and --access-config")
+    if given == ["--access-config"]:
+        return _update_authentication(call, cluster)
     given = _structure("--resources-vpc-config", call.get("--resources-vpc-config"))
     for key in ("endpointPublicAccess", "endpointPrivateAccess"):
         if isinstance(given.get(key), str):
             given[key] = given[key] == "true"
     if isinstance(given.get("publicAccessCidrs"), str):
         given["publicAccessCidrs"] = given["publicAccessCidrs"].split(",")
-    changed = cluster | {"resourcesVpcConfig": cluster["resourcesVpcConfig"] | given}
-    _update(call, "EndpointAccessUpdate", cluster, changed, given)
+    stored = cluster["resourcesVpcConfig"]
+    if all(stored.get(key) == value for key, value in given.items()):
+        raise _api_error(call, "InvalidParameterException", "Cluster is already at the desired configuration with"
+                         f" endpointPrivateAccess: {stored['endpointPrivateAccess']} , endpointPublicAccess:"
+                         f" {stored['endpointPublicAccess']}, and Public Endpoint Restrictions:"
+                         f" {stored['publicAccessCidrs']}")
+    changed = cluster | {"resourcesVpcConfig": stored | given}
+    return _update(call, "EndpointAccessUpdate", cluster, changed, given)
+
+
+def _entries(call):
+    """Return the access entries of a cluster."""
+    (name,) = _require(call, "--cluster-name")
+    if _cluster(call, name)["accessConfig"]["authenticationMode"] == "CONFIG_MAP":
+        raise _api_error(call, "InvalidRequestException", "The cluster's authentication mode must be set to one of"
+                         " [API, API_AND_CONFIG_MAP] to perform this operation.")
+    return call.data["eks"].setdefault("accessEntries", {}).setdefault(name, {})
+
+
+def _entry(call):
+    entries, (principal,) = _entries(call), _require(call, "--principal-arn")
+    if principal not in entries:
+        raise _api_error(call, "ResourceNotFoundException", "The specified principalArn could not be found. You can view"
+                         " your available access entries with 'list-access-entries'.")
+    return entries[principal]
+
+
+def _configure_entry(call, entry):
+    """Set the groups and the user, if they are given."""
+    if call.has("--kubernetes-groups"):
+        groups = call.get("--kubernetes-groups")
+        groups = json.loads(groups[0]) if groups[0].startswith("[") else groups
+        for group in groups:
+            if group.startswith("system:"):
+                raise _api_error(call, "InvalidParameterException",
+                                 f"The kubernetes group name {group} is invalid, it cannot start with system:")
+        entry["kubernetesGroups"] = groups
+    if call.has("--username"):
+        if call.get("--username").startswith(("system:", "eks:", "aws:", "amazon:", "iam:")):
+            raise _api_error(call, "InvalidParameterException", "The username must not begin with system:")
+        entry["username"] = call.get("--username")
+
+
+def create_entry(call):
+    cluster, principal = _require(call, "--cluster-name", "--principal-arn")
+    entries = _entries(call)
+    if principal in entries:
+        raise _api_error(call, "ResourceInUseException",
+                         "The specified access entry resource is already in use on this cluster.")
+    if not re.fullmatch(r"arn:aws:iam::[0-9]{12}:(role|user)/.+", principal):
+        raise _api_error(call, "InvalidParameterException", "The principalArn parameter format is not valid")
+    tags = call.get("--tags", [])
+    entry = eks.access_entry(cluster, principal, _region(call), _structure("--tags", ",".join(tags)) if tags else {})
+    _configure_entry(call, entry)
+    entries[principal] = entry
+    _print_result(call, {"accessEntry": entry})
+
+
+def update_entry(call):
+    entry = _entry(call)
+    _configure_entry(call, entry)
+    _print_result(call, {"accessEntry": entry})
+
+
+def describe_entry(call):
+    _print_result(call, {"accessEntry": _entry(call)})
+
+
+def list_entries(call):
+    _print_result(call, {"accessEntries": sorted(_entries(call))})
+
+
+def delete_entry(call):
+    principal = _entry(call)["principalArn"]
+    del _entries(call)[principal]
+
+
+def associate_policy(call):
+    entry, (policy, scope) = _entry(call), _require(call, "--policy-arn", "--access-scope")
+    if not re.fullmatch(r"arn:aws:eks::aws:cluster-access-policy/AmazonEKS[A-Za-z]+Policy", policy):
+        raise _api_error(call, "InvalidParameterException", f"The policyArn {policy} is not valid")
+    scope = _check_keys("--access-scope", _structure("--access-scope", scope), ("type", "namespaces"))
+    if (scope["type"] == "namespace") != bool(scope.get("namespaces")):
+        raise _api_error(call, "InvalidParameterException", "The accessScope is not valid")
+    kept = [each for each in entry["_policies"] if each["policyArn"] != policy]
+    added = {"policyArn": policy, "accessScope": {"namespaces": []} | scope}
+    entry["_policies"] = [*kept, added]
+    _print_result(call, {"associatedAccessPolicy": added})
+
+
+def disassociate_policy(call):
+    entry, (policy,) = _entry(call), _require(call, "--policy-arn")
+    kept = [each for each in entry["_policies"] if each["policyArn"] != policy]
+    if kept == entry["_policies"]:
+        raise _api_error(call, "ResourceNotFoundException", f"The policy {policy} is not associated")
+    entry["_policies"] = kept
+
+
+def list_policies(call):
+    _print_result(call, {"associatedAccessPolicies": _entry(call)["_policies"]})
 
 
 def delete_nodegroup(call):
@@ -512,8 +629,9 @@ def delete_nodegroup(call):
 def _tagged_resource(call):
     (arn,) = _require(call, "--resource-arn")
     stored = call.data["eks"]
-    for found in [*stored["clusters"].values(), *stored["nodegroups"].values()]:
-        if arn in (found.get("arn"), found.get("nodegroupArn")):
+    entries = [each for entries in stored.get("accessEntries", {}).values() for each in entries.values()]
+    for found in [*stored["clusters"].values(), *stored["nodegroups"].values(), *entries]:
+        if arn in (found.get("arn"), found.get("nodegroupArn"), found.get("accessEntryArn")):
             return found
     raise _api_error(call, "NotFoundException", f"Resource was not found: {arn}")
 
@@ -732,6 +850,7 @@ _GLOBAL = flags("no-cli-pager no-paginate debug no-verify-ssl",
                 "region profile output query endpoint-url color cli-connect-timeout cli-read-timeout")
 _GROUP = flags("", "cluster-name nodegroup-name")
 _NAME = flags("", "name client-request-token")
+_ENTRY = flags("", "cluster-name principal-arn")
 _ADDON = flags("", "cluster-name addon-name addon-version configuration-values resolve-conflicts"
                    " service-account-role-arn")
 _ASG = flags("", "", "tags")
@@ -771,7 +890,15 @@ _COMMANDS = {
         "force", "kubernetes-version release-version client-request-token")),
     "eks update-cluster-version": (update_cluster_version, True, _NAME | flags("", "kubernetes-version")),
     "eks update-cluster-config": (update_cluster_config, True, _NAME | flags(
-        "", "", "resources-vpc-config")),
+        "", "access-config", "resources-vpc-config")),
+    "eks create-access-entry": (create_entry, True, _ENTRY | flags("", "username type", "kubernetes-groups tags")),
+    "eks update-access-entry": (update_entry, True, _ENTRY | flags("", "username", "kubernetes-groups")),
+    "eks describe-access-entry": (describe_entry, False, _ENTRY),
+    "eks delete-access-entry": (delete_entry, True, _ENTRY),
+    "eks list-access-entries": (list_entries, False, flags("", "cluster-name")),
+    "eks associate-access-policy": (associate_policy, True, _ENTRY | flags("", "policy-arn access-scope")),
+    "eks disassociate-access-policy": (disassociate_policy, True, _ENTRY | flags("", "policy-arn")),
+    "eks list-associated-access-policies": (list_policies, False, _ENTRY),
     "eks delete-nodegroup": (delete_nodegroup, True, _GROUP),
     "eks tag-resource": (tag, True, flags("", "resource-arn", "tags")),
     "eks untag-resource": (untag, True, flags("", "resource-arn", "tag-keys")),

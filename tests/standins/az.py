@@ -365,7 +365,7 @@ def create_cluster(call):
         "location": location, "name": name, "provisioningState": "Succeeded",
         "powerState": {"code": "Running"}, "resourceGroup": group,
         "nodeResourceGroup": call.get("--node-resource-group", f"MC_{group}_{name}_{location}"),
-        "apiServerAccessProfile": None, "identity": {"type": "SystemAssigned", "userAssignedIdentities": None},
+        "apiServerAccessProfile": None, "aadProfile": None, "disableLocalAccounts": False, "identity": {"type": "SystemAssigned", "userAssignedIdentities": None},
         "securityProfile": {"workloadIdentity": None},
         "networkProfile": {
             "networkPlugin": call.get("--network-plugin", "azure"),
@@ -379,9 +379,12 @@ def create_cluster(call):
         "storageProfile": {"blobCsiDriver": None},
         "sku": {"name": "Base", "tier": "Free"}, "supportPlan": "KubernetesOfficial", "tags": None,
     }
-    _write_cluster(cluster, call)
     if call.has("--enable-private-cluster"):
-        cluster["apiServerAccessProfile"] = {"enablePrivateCluster": True}
+        cluster["apiServerAccessProfile"] = {"enablePrivateCluster": True, "enablePrivateClusterPublicFqdn": True,
+                                             "privateDnsZone": call.get("--private-dns-zone", "system")}
+    elif call.has("--private-dns-zone"):
+        raise _command_error("Invalid private dns zone for public cluster. It should always be empty for public cluster")
+    _write_cluster(cluster, call)
     call.data["aks"]["clusters"][name] = cluster
     # The flags of `aks create` for the first pool have different names.
     renamed = {"--nodepool-labels": "--labels", "--nodepool-taints": "--node-taints",
@@ -397,8 +400,48 @@ def create_cluster(call):
     _print_result(call, _described(call, cluster))
 
 
+def _write_access(cluster, call):
+    """Apply who can reach the API server and log in, with the checks of acs/managed_cluster_decorator.py."""
+    profile = cluster["apiServerAccessProfile"] or {}
+    is_private = profile.get("enablePrivateCluster", False)
+    if call.has("--api-server-authorized-ip-ranges"):
+        if is_private:
+            raise _command_error("--api-server-authorized-ip-ranges is not supported for private cluster")
+        ranges = call.get("--api-server-authorized-ip-ranges")
+        profile = profile | {"authorizedIpRanges": ranges.split(",") if ranges else []}
+    for flag, enabled in (("--enable-public-fqdn", True), ("--disable-public-fqdn", False)):
+        if call.has(flag):
+            if not is_private:
+                raise _command_error(f"{flag} can only be used for private cluster")
+            profile = profile | {"enablePrivateClusterPublicFqdn": enabled}
+    cluster["apiServerAccessProfile"] = profile or None
+    aad = cluster.get("aadProfile")
+    if call.has("--enable-aad"):
+        if aad and aad["managed"]:
+            raise _command_error('Cannot specify "--enable-aad" if managed AAD is already enabled')
+        aad = {"managed": True, "adminGroupObjectIDs": None, "enableAzureRbac": False, "tenantId": SUBSCRIPTION}
+    for flag in ("--aad-admin-group-object-ids", "--aad-tenant-id", "--enable-azure-rbac", "--disable-azure-rbac"):
+        if call.has(flag) and not aad:
+            raise _command_error(f'Cannot specify "{flag}" if managed AAD is not enabled')
+    if call.has("--aad-admin-group-object-ids"):
+        groups = call.get("--aad-admin-group-object-ids")
+        aad = aad | {"adminGroupObjectIDs": groups.split(",") if groups else None}
+    if call.has("--aad-tenant-id"):
+        aad = aad | {"tenantId": call.get("--aad-tenant-id")}
+    for flag, enabled in (("--enable-azure-rbac", True), ("--disable-azure-rbac", False)):
+        if call.has(flag):
+            aad = aad | {"enableAzureRbac": enabled}
+    cluster["aadProfile"] = aad
+    for flag, disabled in (("--enable-local-accounts", False), ("--disable-local-accounts", True)):
+        if call.has(flag):
+            if disabled and not aad:
+                raise _command_error("(BadRequest) Disabling local accounts requires AAD to be enabled")
+            cluster["disableLocalAccounts"] = disabled
+
+
 def _write_cluster(cluster, call):
     """Apply the settings that create and update have in common."""
+    _write_access(cluster, call)
     if call.has("--tags"):
         cluster["tags"] = _pairs(call.get("--tags")) or None
     if call.has("--assign-identity"):
@@ -566,12 +609,18 @@ def _matches(condition, found):
 
 def get_credentials(call):
     cluster = _cluster(call, "--name")
+    if call.has("--admin") and cluster["disableLocalAccounts"]:
+        raise _command_error("(BadRequest) Getting static credential is not allowed because this cluster is set to"
+                             " disable local accounts.")
     name = call.get("--context", cluster["name"] + ("-admin" if call.has("--admin") else ""))
     if name in call.data["contexts"] and not call.has("--overwrite-existing"):
         stored = call.data["contexts"][name]
         if stored.get("server") != f"https://{cluster['fqdn']}:443":
             raise _command_error(f"A different object named {name} already exists in your kubeconfig file.")
     call.data["contexts"][name] = {"server": f"https://{cluster['fqdn']}:443"}
+    # Releases before 2.91.0 do not run kubelogin.
+    if cluster["aadProfile"] and not call.has("--admin"):
+        call.data["contexts"][name]["login"] = "devicecode"
     call.data["currentContext"] = name
 
 
@@ -715,8 +764,10 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
     " max-pods", "zones")}
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
-_AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity",
-             "assign-identity tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
+_AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity enable-aad"
+             " enable-azure-rbac disable-public-fqdn disable-local-accounts",
+             "api-server-authorized-ip-ranges aad-admin-group-object-ids aad-tenant-id"
+             " assign-identity tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
 # Flags of node pools that `aks create` does not accept for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
@@ -725,7 +776,7 @@ _FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _PO
 _AKS_ADD = _FIRST_POOL | _AKS | flags(
     "generate-ssh-keys no-ssh-key enable-private-cluster", "location nodepool-name"
     " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane"
-    " pod-cidr service-cidr dns-service-ip",
+    " pod-cidr service-cidr dns-service-ip private-dns-zone",
     "nodepool-labels nodepool-tags")
 _SCHEDULE = _WAITED | flags("", "cluster-name")
 _SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks start-time start-date duration"
@@ -741,7 +792,8 @@ _COMMANDS = {
     "group create": (create_group, True, _GROUP, _GROUP_ALIASES),
     "aks show": (show_cluster, False, _NAMED, {}),
     "aks create": (create_cluster, True, _CONFIRMED | _AKS_ADD, _AKS_ALIASES),
-    "aks update": (update_cluster, True, _CONFIRMED | _AKS, {}),
+    "aks update": (update_cluster, True, _CONFIRMED | _AKS | flags(
+        "disable-azure-rbac enable-public-fqdn enable-local-accounts", ""), {}),
     "aks upgrade": (upgrade_cluster, True, _CONFIRMED | flags(
         "control-plane-only", "kubernetes-version"), _AKS_ALIASES),
     "aks delete": (delete_cluster, True, _CONFIRMED, {}),

@@ -40,7 +40,7 @@ def serve():
     cli.yaml()
     for name in _TABLES:
         cli.flag_table(name)
-    _load_tools("aws", "az", "eksctl", "gcloud", "helm", "kubectl")
+    _load_tools("aws", "az", "eksctl", "gcloud", "helm", "kubectl", "kubelogin")
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     server = socket.create_server(("127.0.0.1", 0), backlog=64)
     print(server.getsockname()[1], flush=True)

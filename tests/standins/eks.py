@@ -104,6 +104,17 @@ def addon(call, cluster, name, associations=()):
             "addonVersion": default_version(name, kubernetes), "podIdentityAssociations": list(associations)}
 
 
+def access_entry(cluster, principal, region, tags):
+    """Return an access entry without groups and policies."""
+    kind, _, name = principal.rpartition(":")[2].partition("/")
+    user = principal
+    if kind == "role":
+        user = f"arn:aws:sts::{ACCOUNT}:assumed-role/{name.rpartition('/')[2]}/{{{{SessionName}}}}"
+    arn = f"arn:aws:eks:{region}:{ACCOUNT}:access-entry/{cluster}/{kind}/{ACCOUNT}/{name}/00000000"
+    return {"clusterName": cluster, "principalArn": principal, "kubernetesGroups": [], "accessEntryArn": arn,
+            "tags": tags, "username": user, "type": "STANDARD", "_policies": []}
+
+
 def find_group(call, cluster, name):
     """Return (kind, node group) of a cluster."""
     for kind in GROUPS:
@@ -142,7 +153,7 @@ def delete_cluster(call, name):
         keys = ["eks", "clusters", name]
         call.data.cancel(*keys)
         now.append(["set", [*keys, "status"], "DELETING"])
-        done += [["del", keys], ["del", ["eks", "addons", name]]]
+        done += [["del", keys], ["del", ["eks", "addons", name]], ["del", ["eks", "accessEntries", name]]]
         failed.append(["set", [*keys, "status"], "ACTIVE"])
         others = {issuer_arn(each) for key, each in stored["clusters"].items() if key != name and "identity" in each}
         if "identity" in cluster and issuer_arn(cluster) in set(stored.get("oidcProviders", [])) - others:

@@ -126,11 +126,19 @@ def create_cluster(call):
             "endpointPrivateAccess": endpoints.get("privateAccess", False),
             "publicAccessCidrs": network.get("publicAccessCIDRs", ["0.0.0.0/0"]),
         },
+        "accessConfig": {"authenticationMode": (config.get("accessConfig") or {}).get(
+            "authenticationMode", "API_AND_CONFIG_MAP")},
         "roleArn": f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-cluster-ServiceRole",
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/STANDIN"}},
         "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
     }
+    # EKS makes the creator an administrator.
+    creator = f"arn:aws:iam::{ACCOUNT}:user/stand-in"
+    entry = eks.access_entry(name, creator, region, {})
+    entry["_policies"].append({"policyArn": "arn:aws:eks::aws:cluster-access-policy/AmazonEKSClusterAdminPolicy",
+                               "accessScope": {"type": "cluster", "namespaces": []}})
+    call.data["eks"].setdefault("accessEntries", {})[name] = {creator: entry}
     _wait_for_cluster(call, name, config["metadata"].get("tags") or {})
     # eksctl creates a cluster without the add-ons of EKS, and then installs its own.
     if call.how == "no_addons":

@@ -357,6 +357,39 @@ def create_cluster(call):
     _print_result(call, [_described_cluster(call, cluster)])
 
 
+_ENDPOINTS = ("--enable-private-endpoint", "--enable-dns-access", "--enable-master-global-access")
+_NETWORKS = ("--enable-master-authorized-networks", "--master-authorized-networks")
+
+
+def _access(call, cluster):
+    """Apply who can reach the API server and log in. Fields that are false are omitted."""
+    endpoints = cluster.setdefault("controlPlaneEndpointsConfig", {"ipEndpointsConfig": {"enabled": True}})
+    addresses = endpoints["ipEndpointsConfig"]
+    if call.has("--enable-private-endpoint"):
+        private = bool(call.get("--enable-private-endpoint"))
+        if private and not cluster.get("networkConfig", {}).get("defaultEnablePrivateNodes"):
+            raise _command_error(call, "Cannot specify --enable-private-endpoint without --enable-private-nodes.")
+        addresses["enablePublicEndpoint"] = not private
+        cluster["privateClusterConfig"] = {"enablePrivateEndpoint": True} if private else {}
+    if call.has("--enable-dns-access"):
+        allowed = bool(call.get("--enable-dns-access"))
+        endpoints["dnsEndpointConfig"] = {"endpoint": "gke-0a.us-central1.gke.goog"} | (
+            {"allowExternalTraffic": True} if allowed else {})
+    if call.has("--enable-master-global-access"):
+        addresses["globalAccess"] = bool(call.get("--enable-master-global-access"))
+    if call.has("--master-authorized-networks") and not call.get("--enable-master-authorized-networks"):
+        raise _command_error(call, "Cannot use --master-authorized-networks if --enable-master-authorized-networks is"
+                             " not specified.")
+    if call.get("--enable-master-authorized-networks"):
+        blocks = call.get("--master-authorized-networks", "").split(",")
+        config = {"enabled": True, "cidrBlocks": [{"cidrBlock": each} for each in blocks if each]}
+        addresses["authorizedNetworksConfig"] = cluster["masterAuthorizedNetworksConfig"] = config
+    if call.has("--security-group"):
+        if not call.get("--security-group").startswith("gke-security-groups@"):
+            raise _api_error(call, 400, "The security group must be named gke-security-groups.")
+        cluster["authenticatorGroupsConfig"] = {"enabled": True, "securityGroup": call.get("--security-group")}
+
+
 def _cluster_settings(call, cluster):
     if call.has("--workload-pool"):
         cluster["workloadIdentityConfig"] = {"workloadPool": call.get("--workload-pool")}
@@ -376,6 +409,7 @@ def _cluster_settings(call, cluster):
     # GKE enables shielded nodes by default.
     if call.has("--enable-shielded-nodes") or call.command == "container clusters create":
         cluster["shieldedNodes"] = {"enabled": True} if call.get("--enable-shielded-nodes", True) else {}
+    _access(call, cluster)
     _addons(call, cluster)
     _maintenance(call, cluster)
     if call.has("--release-channel"):
@@ -477,7 +511,8 @@ def update_cluster(call):
     settings = {flag: value for flag, value in call.values.items() if flag not in common}
     # The flags of a maintenance window are one setting.
     groups = {"--maintenance-window" if flag in _WINDOW else
-              _EXCLUSION if flag.startswith(_EXCLUSION) else flag for flag in settings}
+              _EXCLUSION if flag.startswith(_EXCLUSION) else
+              "endpoints" if flag in _ENDPOINTS + _NETWORKS else flag for flag in settings}
     if len(groups) != 1:
         raise _command_error(call, "Exactly one of the settings of the cluster must be specified.", 2)
     _check_is_idle(call, cluster)
@@ -537,7 +572,11 @@ def upgrade(call):
 def get_credentials(call):
     cluster = _cluster(call, _name(call))
     context = f"gke_{_project(call)}_{cluster['location']}_{cluster['name']}"
-    call.data["contexts"][context] = {"server": f"https://{cluster['endpoint']}"}
+    name = cluster.get("controlPlaneEndpointsConfig", {}).get("dnsEndpointConfig", {})
+    if call.get("--dns-endpoint") and not name.get("allowExternalTraffic"):
+        raise _command_error(call, "DNS endpoint is not enabled for external traffic.")
+    server = name["endpoint"] if call.get("--dns-endpoint") else cluster["endpoint"]
+    call.data["contexts"][context] = {"server": f"https://{server}"}
     call.data["currentContext"] = context
 
 
@@ -613,9 +652,10 @@ _GLOBAL = flags(
 _WHERE = flags("", "location zone region")
 _CLUSTER = flags(
     "async enable-ip-alias enable-private-nodes enable-managed-prometheus enable-shielded-nodes"
-    " enable-dataplane-v2 enable-image-streaming enable-multi-networking",
-    "release-channel workload-pool logging monitoring addons autoscaling-profile timeout"
-    " maintenance-window-start maintenance-window-end maintenance-window-recurrence",
+    " enable-dataplane-v2 enable-image-streaming enable-multi-networking enable-private-endpoint"
+    " enable-dns-access enable-master-global-access enable-master-authorized-networks",
+    "security-group master-authorized-networks release-channel workload-pool logging monitoring addons"
+    " autoscaling-profile timeout maintenance-window-start maintenance-window-end maintenance-window-recurrence",
 )
 # Flags of node pools that `clusters create` does not accept for its first pool.
 _POOLS_ONLY = flags(

@@ -18,6 +18,11 @@ def _context(call):
     name = call.get("--context") or call.data["currentContext"]
     if call.has("--context") and name not in call.data["contexts"]:
         raise CommandError(1, f'error: context "{name}" does not exist')
+    context = call.data["contexts"].get(name)
+    # Nobody is there to open the page.
+    if isinstance(context, dict) and context.get("login") == "devicecode":
+        raise CommandError(1, "error: getting credentials: exec: to sign in, use a web browser to open the page"
+                           " https://microsoft.com/devicelogin and enter the code to authenticate.")
     return name
 
 

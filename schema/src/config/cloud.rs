@@ -3,7 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Maintenance, MaintenanceExclusion, TextMap};
+use super::{
+    AwsAccessEntry, AwsAuthentication, AwsEndpoint, Azure, AzureCluster, Maintenance,
+    MaintenanceExclusion, TextMap,
+};
 use crate::Spanned;
 
 /// The platform that the cluster runs on.
@@ -120,6 +123,19 @@ pub struct AwsCreate {
     /// The networks that can reach the API server.
     #[serde(default)]
     pub endpoint: Spanned<AwsEndpoint>,
+    /// The IPv4 ranges that can reach the public endpoint of the API server. They must contain the addresses from which
+    /// you run the scripts. Default: the whole internet. If you remove this key, the cluster keeps its ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    pub public_access_cidrs: Vec<Spanned<String>>,
+    /// How the cluster maps IAM principals to users of Kubernetes.
+    #[serde(default)]
+    pub authentication: Spanned<AwsAuthentication>,
+    /// The IAM principals who can log in, as access entries of EKS. The principal that creates the cluster is an
+    /// administrator without an entry in this list. If you remove an entry from this list, the cluster keeps it until
+    /// you delete it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Spanned<AwsAccessEntry>>,
     /// The availability zones of the control plane's subnets; at least two. Default: selected by eksctl.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Spanned<String>>,
@@ -138,6 +154,10 @@ pub struct AwsExisting {
     /// Whether a Cluster Autoscaler already runs in the cluster. If `true`, gpuc does not install one.
     #[serde(default)]
     pub has_autoscaler: Spanned<bool>,
+    /// IAM principals who can log in, as access entries of EKS. The authentication mode of the cluster must include the
+    /// EKS API. If you remove an entry from this list, the cluster keeps it until you delete it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub access: Vec<Spanned<AwsAccessEntry>>,
 }
 
 /// The network of an EKS cluster to create.
@@ -180,19 +200,6 @@ pub struct AwsSubnet {
     /// where EKS has no control plane, such as the zone with the ID `use1-az3`.
     #[serde(default)]
     pub nodes_only: Spanned<bool>,
-}
-
-/// The networks that can reach an EKS cluster's API server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum AwsEndpoint {
-    /// The internet; nodes also use the public endpoint.
-    Public,
-    /// Only the VPC.
-    Private,
-    /// The internet; nodes use the private endpoint inside the VPC.
-    #[default]
-    PublicAndPrivate,
 }
 
 /// Google Kubernetes Engine, Standard mode. Scripts use `gcloud`.
@@ -242,6 +249,29 @@ pub struct GcpCreate {
     /// Whether nodes have only private IP addresses.
     #[serde(default)]
     pub private_nodes: Spanned<bool>,
+    /// Whether the API server has only a private address, which the VPC network reaches. Requires `privateNodes`.
+    /// Default: `false`. If you remove this key, the cluster keeps its addresses.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub private_endpoint: Option<Spanned<bool>>,
+    /// The IPv4 ranges that can reach the addresses of the API server, in addition to the cluster's own network. They
+    /// must contain the addresses from which you run the scripts, unless these use `dnsEndpoint`. Default: the whole
+    /// internet. If you remove this key, the cluster keeps its ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    pub authorized_networks: Vec<Spanned<String>>,
+    /// Whether the API server has a DNS name that everyone with the permission of IAM reaches, from any network. The
+    /// scripts then use it. Default: `false`. If you remove this key, the cluster keeps its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dns_endpoint: Option<Spanned<bool>>,
+    /// Whether clients in other regions reach the private address of the API server. Default: `false`. If you remove
+    /// this key, the cluster keeps the setting.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub global_access: Option<Spanned<bool>>,
+    /// The Google group that contains the groups for RBAC: `gke-security-groups@`, and the domain. Its groups are
+    /// groups of Kubernetes, as in `teams[].members`. If you remove this key, the cluster keeps the group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["gke-security-groups@acme.dev"]))]
+    pub security_group: Option<Spanned<String>>,
     /// Whether Kubernetes ServiceAccounts can act as Google service accounts.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
@@ -266,126 +296,6 @@ pub enum GcpReleaseChannel {
     Stable,
     /// The versions of `regular`, supported for up to two years.
     Extended,
-}
-
-/// Azure Kubernetes Service. Scripts use `az`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Azure {
-    /// The subscription ID. Every command names it, and every script first checks that the subscription is accessible.
-    #[schemars(extend("examples" = ["00000000-1111-2222-3333-444444444444"]))]
-    pub subscription: Spanned<String>,
-    /// The resource group of the cluster.
-    #[schemars(extend("examples" = ["ml-prod"]))]
-    pub resource_group: Spanned<String>,
-    /// The region.
-    #[schemars(extend("examples" = ["eastus", "westeurope"]))]
-    pub location: Spanned<String>,
-    /// The cluster: created by gpuc, or existing.
-    pub cluster: Spanned<AzureCluster>,
-    /// Tags on the resources that gpuc creates.
-    #[serde(default, skip_serializing_if = "TextMap::is_empty")]
-    pub tags: TextMap,
-}
-
-/// An AKS cluster.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "a configuration has one of these"
-)]
-#[serde(rename_all = "camelCase")]
-pub enum AzureCluster {
-    /// gpuc's script creates the cluster, and its resource group if that does not exist.
-    Create(AzureCreate),
-    /// The cluster exists; gpuc adds node pools to it.
-    Existing(ExistingCluster),
-}
-
-/// An AKS cluster to create.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct AzureCreate {
-    /// The pricing tier of the control plane.
-    #[serde(default)]
-    pub tier: Spanned<AzureTier>,
-    /// The resource ID of the nodes' subnet. Default: a network that AKS creates.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub subnet: Option<Spanned<String>>,
-    /// The range of the addresses of pods, of which each node gets 256. It must not overlap with networks that the
-    /// cluster must reach, and cannot be changed after creation. Default: 10.244.0.0/16.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["10.244.0.0/16"]))]
-    pub pod_cidr: Option<Spanned<String>>,
-    /// The range of the addresses of Services. It must not overlap with networks that the cluster must reach, such as
-    /// the network of `subnet`, and cannot be changed after creation. Default: 10.0.0.0/16.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["10.100.0.0/16"]))]
-    pub service_cidr: Option<Spanned<String>>,
-    /// The resource ID of the user-assigned managed identity of the control plane. Pools with a reservation require it,
-    /// with the role Contributor on the resource group of the reservation. Default: an identity that AKS creates. If
-    /// you remove this key, the cluster keeps the identity.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub identity: Option<Spanned<String>>,
-    /// Whether the API server has only a private address.
-    #[serde(default)]
-    pub private_cluster: Spanned<bool>,
-    /// Whether Kubernetes ServiceAccounts can act as Entra identities.
-    #[serde(default = "yes")]
-    pub workload_identity: Spanned<bool>,
-    /// The Kubernetes versions that AKS upgrades the cluster to automatically.
-    #[serde(default)]
-    pub upgrade_channel: Spanned<AzureUpgradeChannel>,
-    /// The operating system updates that AKS applies to nodes automatically.
-    #[serde(default)]
-    pub node_image_channel: Spanned<AzureNodeImageChannel>,
-    /// When AKS may upgrade the cluster and its nodes automatically. Default: at any time. If you remove this key, the
-    /// schedule remains in Azure.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub maintenance: Option<Spanned<Maintenance>>,
-}
-
-/// The pricing tier of an AKS control plane.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum AzureTier {
-    /// No uptime SLA.
-    Free,
-    /// An uptime SLA.
-    #[default]
-    Standard,
-    /// An uptime SLA and long-term support.
-    Premium,
-}
-
-/// The Kubernetes versions that AKS upgrades a cluster to automatically.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum AzureUpgradeChannel {
-    /// None: only gpuc's scripts change the version.
-    #[default]
-    None,
-    /// The newest patch of the minor version.
-    Patch,
-    /// The newest patch of the minor version before the newest one.
-    Stable,
-    /// The newest patch of the newest minor version.
-    Rapid,
-}
-
-/// The operating system updates that AKS applies to nodes automatically.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum AzureNodeImageChannel {
-    /// None.
-    None,
-    /// The updates that the distribution's own updater installs.
-    Unmanaged,
-    /// Tested security patches, in most cases without new nodes.
-    SecurityPatch,
-    /// New node images every week: AKS drains and reimages every node.
-    #[default]
-    NodeImage,
 }
 
 /// An existing cluster.
@@ -469,6 +379,6 @@ pub enum Distribution {
     Rke2,
 }
 
-fn yes() -> Spanned<bool> {
+pub(super) fn yes() -> Spanned<bool> {
     Spanned::without_span(true)
 }

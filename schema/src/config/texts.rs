@@ -1,9 +1,9 @@
 //! Iteration over all free-form strings of a configuration, for rules that apply to any string.
 
 use super::{
-    AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection, EnvFrom, Fragment,
-    GcpCluster, Gitops, GpuCluster, Maintenance, NodeImage, Notebooks, Placement, Pods, Prometheus,
-    Sharing, Stack, Task, TextMap, ValueFrom, VolumeFrom, Volumes,
+    AwsAccessEntry, AwsCluster, AwsExistingVpc, AwsVpc, AzureCluster, Capacity, CloudSection,
+    EnvFrom, Fragment, GcpCluster, Gitops, GpuCluster, Maintenance, NodeImage, Notebooks,
+    Placement, Pods, Prometheus, Sharing, Stack, Task, TextMap, ValueFrom, VolumeFrom, Volumes,
 };
 use crate::{Span, Spanned};
 
@@ -117,11 +117,13 @@ impl<'a> Texts<'a> {
                             Some(AwsVpc::Existing(vpc)) => self.add_vpc(vpc),
                             None => {}
                         }
-                        self.add_all(&create.zones);
+                        self.add_all(create.zones.iter().chain(&create.public_access_cidrs));
+                        self.add_access(&create.access);
                     }
                     AwsCluster::Existing(existing) => {
                         self.add_all(&existing.name);
                         existing.vpc.iter().for_each(|vpc| self.add_vpc(vpc));
+                        self.add_access(&existing.access);
                     }
                 }
                 self.add_map(&aws.tags);
@@ -132,6 +134,8 @@ impl<'a> Texts<'a> {
                     GcpCluster::Create(create) => {
                         self.add_all(&create.network);
                         self.add_all(&create.subnetwork);
+                        self.add_all(&create.authorized_networks);
+                        self.add_all(&create.security_group);
                         self.add_maintenance(create.maintenance.as_ref());
                         if let Some(exclusion) = &create.maintenance_exclusion {
                             self.add_all(&exclusion.start);
@@ -149,6 +153,11 @@ impl<'a> Texts<'a> {
                         self.add_all(&create.subnet);
                         self.add_all(&create.pod_cidr);
                         self.add_all(&create.service_cidr);
+                        self.add_all(&create.authorized_ip_ranges);
+                        self.add_all(&create.private_dns_zone);
+                        if let Some(entra) = &create.entra {
+                            self.add_all(entra.admin_groups.iter().chain(&entra.tenant));
+                        }
                         self.add_maintenance(create.maintenance.as_ref());
                     }
                     AzureCluster::Existing(existing) => self.add_all(&existing.name),
@@ -192,6 +201,14 @@ impl<'a> Texts<'a> {
         self.add_all(&vpc.security_group);
         for subnet in vpc.private_subnets.iter().chain(&vpc.public_subnets) {
             self.add_all([&subnet.zone, &subnet.id]);
+        }
+    }
+
+    fn add_access(&mut self, entries: &'a [Spanned<AwsAccessEntry>]) {
+        for entry in entries {
+            self.add(&entry.principal);
+            self.add_all(entry.groups.iter().chain(&entry.user));
+            self.add_all(entry.policies.iter().flat_map(|policy| &policy.namespaces));
         }
     }
 
@@ -467,12 +484,18 @@ mod tests {
                 "tags": {"@ak": "@av"}}})
         };
         check(
-            &aws(json!({"create": {"vpc": {"cidr": "@cidr"}, "zones": ["@az"]}})),
+            &aws(
+                json!({"create": {"vpc": {"cidr": "@cidr"}, "zones": ["@az"],
+                "publicAccessCidrs": ["@range"], "access": [{"principal": "@arn", "groups": ["@ag"], "user": "@au",
+                "policies": [{"policy": "view", "namespaces": ["@an"]}]}]}}),
+            ),
             &pool,
         );
         check(&aws(json!({"create": {"vpc": {"existing": vpc}}})), &block);
         check(
-            &aws(json!({"existing": {"name": "@cluster", "vpc": vpc}})),
+            &aws(
+                json!({"existing": {"name": "@cluster", "vpc": vpc, "access": [{"principal": "@arn"}]}}),
+            ),
             &pool,
         );
         let gcp = |cluster: Value| {
@@ -480,7 +503,8 @@ mod tests {
                 "resourceLabels": {"@rk": "@rv"}}})
         };
         check(
-            &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub"}})),
+            &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub",
+                "authorizedNetworks": ["@range"], "securityGroup": "@group2"}})),
             &pool,
         );
         check(&gcp(json!({"existing": {"name": "@cluster"}})), &pool);
@@ -489,7 +513,13 @@ mod tests {
             json!({"azure": {"subscription": "@subscription", "resourceGroup": "@rg",
                 "location": "@location", "cluster": cluster, "tags": {"@ak": "@av"}}})
         };
-        check(&azure(json!({"create": {"subnet": "@subnet2"}})), &pool);
+        check(
+            &azure(
+                json!({"create": {"subnet": "@subnet2", "authorizedIpRanges": ["@range"],
+                "privateDnsZone": "@dns", "entra": {"adminGroups": ["@group2"], "tenant": "@tenant"}}}),
+            ),
+            &pool,
+        );
         check(&azure(json!({"existing": {"name": "@cluster"}})), &pool);
         check(&json!({"onPrem": {"context": "@context"}}), &pool);
     }

@@ -71,11 +71,10 @@ fn build_command_names_the_file_and_folder() {
     let line = "     gpuc build 'my teams.gpu-cluster.yaml' --out trees\n";
     assert!(found.contains(line), "{found}");
     let other = machine.replace("metadata: {name: eks-teams}", "metadata: {name: other}");
-    fs::write(
-        &path,
-        other.replace("create: {}", "existing: {name: there}"),
-    )
-    .unwrap();
+    let (head, rest) = other.split_once("    cluster:\n").unwrap();
+    let (_, tail) = rest.split_once("autoscaler:").unwrap();
+    let existing = format!("{head}    cluster: {{existing: {{name: there}}}}\nautoscaler:{tail}");
+    fs::write(&path, existing).unwrap();
     git(folder, &["add", "-A"]);
     commit(folder);
     edit_file(folder, file, "name: other}", "name: another}");

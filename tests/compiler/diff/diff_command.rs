@@ -84,7 +84,7 @@ fn working_tree_is_compared_with_the_commit() {
     for text in [
         "capacity-gained         pool train",
         "nodes 2-4 → 2-8",
-        "by gpu-cluster.yaml:25:26 nodePools[train].nodes.max",
+        "by gpu-cluster.yaml:36:26 nodePools[train].nodes.max",
         "GPUs: h100-sxm5-80gb 16-32 → 16-64",
     ] {
         assert!(
@@ -246,7 +246,7 @@ fn base_with_errors_is_shown_with_its_location() {
     let stderr = String::from_utf8_lossy(&wrong.stderr).into_owned();
     assert_eq!(wrong.status.code(), Some(2));
     assert!(
-        stderr.contains("--> HEAD:gpu-cluster.yaml:43:14") && stderr.contains("the base HEAD ("),
+        stderr.contains("--> HEAD:gpu-cluster.yaml:54:14") && stderr.contains("the base HEAD ("),
         "{stderr}"
     );
 }
@@ -257,7 +257,7 @@ fn annotations_are_at_the_changed_lines() {
     edit(folder.path(), "machine: g6e.xlarge", "machine: g6e.2xlarge");
     let github = standard_output(&gpuc(folder.path(), &["diff", "--format", "github"]));
     assert!(
-        github.starts_with("::warning file=gpu-cluster.yaml,line=43,title=eks-teams%3A "),
+        github.starts_with("::warning file=gpu-cluster.yaml,line=54,title=eks-teams%3A "),
         "{github}"
     );
 }

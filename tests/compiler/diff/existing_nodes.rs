@@ -71,7 +71,7 @@ fn gpus_of_existing_nodes_are_freed_by_their_labels() {
 #[test]
 fn references_to_a_pool_move_before_it_is_drained() {
     let found = edited("eks-queues", "machine: g6.4xlarge", "machine: g6.8xlarge");
-    let at = "teams[product].quota.gpus[infer].pool (gpu-cluster.yaml:78:18)";
+    let at = "teams[product].quota.gpus[infer].pool (gpu-cluster.yaml:83:18)";
     assert_order(
         &found,
         &[

@@ -53,6 +53,46 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         &["[us-east-1a, us-east-1c]"],
     ),
     (
+        "cloud.aws.cluster.create.publicAccessCidrs",
+        &["[203.0.113.0/24]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access",
+        &["[{principal: 'arn:aws:iam::123456789012:role/a', groups: [a]}]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access.principal",
+        &["arn:aws:iam::123456789012:role/b"],
+    ),
+    ("cloud.aws.cluster.create.access.groups", &["[b]"]),
+    ("cloud.aws.cluster.create.access.user", &["b"]),
+    (
+        "cloud.aws.cluster.create.access.policies",
+        &["[{policy: view}]"],
+    ),
+    (
+        "cloud.aws.cluster.create.access.policies.namespaces",
+        &["[b]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access",
+        &["[{principal: 'arn:aws:iam::123456789012:role/a', groups: [a]}]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access.principal",
+        &["arn:aws:iam::123456789012:role/b"],
+    ),
+    ("cloud.aws.cluster.existing.access.groups", &["[b]"]),
+    ("cloud.aws.cluster.existing.access.user", &["b"]),
+    (
+        "cloud.aws.cluster.existing.access.policies",
+        &["[{policy: view}]"],
+    ),
+    (
+        "cloud.aws.cluster.existing.access.policies.namespaces",
+        &["[b]"],
+    ),
+    (
         "cloud.aws.cluster.create.vpc.existing.privateSubnets",
         &[
             "[{zone: us-east-1a, id: subnet-0123456789abcdef0}, {zone: us-east-1b, id: subnet-0123456789abcdef1}]",
@@ -99,6 +139,20 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
     ("cloud.gcp.location", &["us-central1-b"]),
     ("cloud.gcp.cluster.create.network", &["training"]),
     ("cloud.gcp.cluster.create.subnetwork", &["training"]),
+    (
+        "cloud.gcp.cluster.create.privateEndpoint",
+        &["true", "false"],
+    ),
+    (
+        "cloud.gcp.cluster.create.authorizedNetworks",
+        &["[203.0.113.0/24]"],
+    ),
+    ("cloud.gcp.cluster.create.dnsEndpoint", &["true", "false"]),
+    ("cloud.gcp.cluster.create.globalAccess", &["true", "false"]),
+    (
+        "cloud.gcp.cluster.create.securityGroup",
+        &["gke-security-groups@acme.dev"],
+    ),
     ("cloud.gcp.cluster.existing.name", &["inference"]),
     ("cloud.gcp.resourceLabels", &["{owner: vision}"]),
     (
@@ -118,6 +172,28 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.ManagedIdentity/userAssignedIdentities/ml",
         ],
+    ),
+    (
+        "cloud.azure.cluster.create.authorizedIpRanges",
+        &["[73.140.245.0/24]"],
+    ),
+    ("cloud.azure.cluster.create.privateDnsZone", &["none"]),
+    ("cloud.azure.cluster.create.publicFqdn", &["true", "false"]),
+    (
+        "cloud.azure.cluster.create.localAccounts",
+        &["true", "false"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra",
+        &["{adminGroups: [11111111-2222-3333-4444-555555555555]}"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra.adminGroups",
+        &["[11111111-2222-3333-4444-555555555555]"],
+    ),
+    (
+        "cloud.azure.cluster.create.entra.tenant",
+        &["99999999-2222-3333-4444-555555555555"],
     ),
     ("cloud.azure.cluster.existing.name", &["inference"]),
     ("cloud.azure.tags", &["{owner: vision}"]),

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_model::plan::{Command, Resource};
+use gpuc_schema::config::AwsPolicyName;
 use serde_json::{Value, json};
 
 use super::{argv, other_commands, resources};
@@ -28,7 +29,16 @@ fn observed() -> Value {
             "addonVersion": "v1.20.4-eksbuild.2", "configurationValues": r#"{"replicaCount": 3}"#,
             "serviceAccountRoleArn": "arn:aws:iam::123456789012:role/a",
         },
+        "accessEntry": {
+            "accessEntryArn": "arn:aws:eks:us-east-1:123456789012:access-entry/c/role/123456789012/a/0",
+            "kubernetesGroups": ["old"], "username": "old", "tags": {"old": "a", "gpuc.dev/tags": "old"},
+        },
+        "associatedAccessPolicies": AwsPolicyName::ALL.map(|name| json!({
+            "policyArn": format!("arn:aws:eks::aws:cluster-access-policy/{}", name.as_str()),
+            "accessScope": {"type": "cluster", "namespaces": []},
+        })),
         "cluster": {
+            "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"},
             "arn": "arn:aws:eks:us-east-1:123456789012:cluster/c",
             "tags": {"old": "a", "gpuc.dev/tags": "old"},
             "resourcesVpcConfig": {"subnetIds": [], "securityGroupIds": []},

@@ -1,8 +1,9 @@
 //! All commands that scripts run with a cloud's CLI, and the check of their results.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use gpuc_model::plan::{Command, Field, Resource};
+use gpuc_model::plan::{Argument, Command, Field, Resource};
 use serde_json::{Value, json};
 
 use super::{argv, jq_of_all, other_commands, resources};
@@ -16,6 +17,35 @@ pub(crate) struct CliStep {
     exists: bool,
     /// The resource that the command reads after its creation.
     shows: Option<&'static Resource>,
+}
+
+impl CliStep {
+    /// Replaces the names of files in a folder by their paths.
+    pub(crate) fn locate_files(&mut self, folder: &Path) {
+        for word in &mut self.argv {
+            let path = folder.join(word.as_str());
+            if !word.starts_with('/') && path.is_file() {
+                path.to_str().unwrap().clone_into(word);
+            }
+        }
+    }
+
+    /// Removes a flag that the program does not have. The resource then lacks a desired value, and is not compared.
+    pub(crate) fn remove_flag(&mut self, flag: &str) {
+        let count = self.argv.len();
+        self.argv
+            .retain(|word| word.split('=').next() != Some(flag));
+        let created = self.argv.len() < count;
+        let about = self.shows.and_then(|resource| resource.create.first());
+        let is_created_with = about.is_some_and(|command| {
+            command.0.iter().any(
+                |word| matches!(word, Argument::Text(text) if text.split('=').next() == Some(flag)),
+            )
+        });
+        if created || is_created_with {
+            self.shows = None;
+        }
+    }
 }
 
 /// Every command of this program: the commands that create and read each resource, then those that change and delete

@@ -168,8 +168,8 @@ pub(crate) fn other_commands(program: &str) -> Vec<(String, Vec<String>)> {
         let provisioning = &case.plan().provisioning;
         let identity = provisioning.identity.iter().map(|it| (None, &it.query));
         let mut commands: Vec<_> = identity.collect();
-        if let Credentials::Fetch(command) = &provisioning.credentials {
-            commands.push((None, command));
+        if let Credentials::Fetch(fetch) = &provisioning.credentials {
+            commands.extend(fetch.iter().map(|command| (None, command)));
         }
         for resource in &provisioning.resources {
             let remnant = resource.remnant.iter();

@@ -3,6 +3,7 @@
 use gpuc_model::plan::{Field, Resource};
 use serde_json::{Value, json};
 
+use super::aws_access::{self, find_entry};
 use super::external_settings::{self, ExternalSettings, without_keys};
 use super::lifecycle::{self, Case};
 use super::{hostile, verify};
@@ -12,6 +13,7 @@ pub(super) static RICH: Case = Case {
     before: "",
     other_account: "standin-state set-string eks.account 999999999999",
     settled: &[
+        "access policies",
         "network policies",
         "number of nodes during the capacity block",
         "start of the capacity block",
@@ -19,7 +21,7 @@ pub(super) static RICH: Case = Case {
     drift,
 };
 
-static EXISTING: Case = Case {
+pub(super) static EXISTING: Case = Case {
     config: include_str!("aws-existing.yaml"),
     before: "
         place='metadata: {name: Theirs, region: us-east-1, version: \"1.36\"}'
@@ -27,7 +29,7 @@ static EXISTING: Case = Case {
         groups='managedNodeGroups: [{name: gpu-a, instanceType: g5.2xlarge}]'
         eksctl create cluster --config-file=<(echo \"{$head, $place, $groups}\") >/dev/null",
     other_account: RICH.other_account,
-    settled: &[],
+    settled: &["access policies"],
     drift,
 };
 
@@ -53,6 +55,8 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
         "EKS cluster" => drift_cluster(&mut state["eks"]["clusters"][name], field),
+        "EKS access entry" => aws_access::drift_entry(find_entry(state, name), field),
+        "EKS access policies" => aws_access::drift_policies(find_entry(state, name), field),
         "EKS node group" => drift_group(&mut state["eks"]["nodegroups"][name], field),
         "EKS add-on" => {
             let clusters = state["eks"]["addons"].as_object_mut().unwrap();
@@ -91,6 +95,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             let now = field.desired["endpointPublicAccess"].as_bool().unwrap();
             network["endpointPublicAccess"] = json!(!now);
         }
+        "authentication mode" => aws_access::drift_mode(cluster, field),
         "VPC range" => cluster["tags"]["gpuc.dev/vpc-cidr"] = json!("10.99.0.0/16"),
         "zones" => cluster["tags"]["gpuc.dev/cluster-zones"] = json!("us-east-1f"),
         "tags" => {
@@ -479,18 +484,4 @@ fn hostile_texts_are_rejected_or_passed_through() {
     hostile::assert_hostile_texts_are_safe(&RICH, None);
     hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
     hostile::assert_hostile_texts_are_safe(&EXISTING_NETWORK, Some("cloud"));
-}
-
-#[test]
-#[ignore = "needs bash, jq, python3 with PyYAML"]
-fn cluster_without_stack_requires_its_network() {
-    let environment = EXISTING.environment();
-    let mut state = environment.state();
-    let stacks = state["eks"]["stacks"].as_object_mut().unwrap();
-    stacks.remove("eksctl-Theirs-cluster").unwrap();
-    environment.set_state(&state);
-    environment
-        .run("apply.sh", &[])
-        .expect_refusal("add vpc to cloud.aws.cluster.existing")
-        .expect_no_changes();
 }

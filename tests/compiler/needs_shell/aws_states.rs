@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::aws::KARPENTER;
+use super::aws::{EXISTING, KARPENTER};
 use super::environment::RunOptions;
 use super::lifecycle::Case;
 use super::states::{self, Failure};
@@ -342,4 +342,18 @@ fn teardown_keeps_self_managed_node_groups() {
         .expect_success();
     let run = environment.run("teardown.sh", &["--yes", "small"]);
     run.expect_refusal("EKS cluster small: node groups: \"theirs\"\n");
+}
+
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn cluster_without_stack_requires_its_network() {
+    let environment = EXISTING.environment();
+    let mut state = environment.state();
+    let stacks = state["eks"]["stacks"].as_object_mut().unwrap();
+    stacks.remove("eksctl-Theirs-cluster").unwrap();
+    environment.set_state(&state);
+    environment
+        .run("apply.sh", &[])
+        .expect_refusal("add vpc to cloud.aws.cluster.existing")
+        .expect_no_changes();
 }

@@ -30,6 +30,15 @@ static EXISTING: Case = Case {
     drift,
 };
 
+/// A public API server that some networks reach.
+static ACCESS: Case = Case {
+    config: include_str!("azure-access.yaml"),
+    before: "",
+    other_account: RICH.other_account,
+    settled: &[],
+    drift,
+};
+
 fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
@@ -57,7 +66,30 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         "network policies" => cluster["networkProfile"]["networkPolicy"] = json!("none"),
         "private API server" => {
             let now = field.desired.as_bool().unwrap();
-            cluster["apiServerAccessProfile"] = json!({"enablePrivateCluster": !now});
+            cluster["apiServerAccessProfile"]["enablePrivateCluster"] = json!(!now);
+        }
+        "authorized IP ranges" => {
+            cluster["apiServerAccessProfile"]["authorizedIpRanges"] = json!(["5.6.7.8/32"]);
+        }
+        "private DNS zone" => {
+            cluster["apiServerAccessProfile"]["privateDnsZone"] = json!("none");
+        }
+        "public DNS name" => {
+            let now = field.desired.as_bool().unwrap();
+            cluster["apiServerAccessProfile"]["enablePrivateClusterPublicFqdn"] = json!(!now);
+        }
+        "Entra ID" => return drift_entra(cluster),
+        "Entra groups of administrators" => {
+            cluster["aadProfile"]["adminGroupObjectIDs"] = json!(null);
+        }
+        "Entra tenant" => cluster["aadProfile"]["tenantId"] = json!("other"),
+        "Azure RBAC" => {
+            let now = field.desired.as_bool().unwrap();
+            cluster["aadProfile"]["enableAzureRbac"] = json!(!now);
+        }
+        "local accounts" => {
+            let now = field.desired.as_bool().unwrap();
+            cluster["disableLocalAccounts"] = json!(now);
         }
         "Kubernetes version" => cluster["kubernetesVersion"] = json!("1.35.5"),
         "tier" => cluster["sku"]["tier"] = json!("Free"),
@@ -76,6 +108,12 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
         }
         _ => return false,
     }
+    true
+}
+
+/// Marks Entra ID as disabled, as if its other settings were kept: each drift is of one field.
+fn drift_entra(cluster: &mut Value) -> bool {
+    cluster["aadProfile"]["managed"] = json!(false);
     true
 }
 
@@ -210,6 +248,7 @@ fn cluster_is_created_once() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn existing_cluster_gets_its_pool() {
+    lifecycle::assert_created_once(&ACCESS);
     let state = lifecycle::assert_created_once(&EXISTING);
     let pools: Vec<_> = state["aks"]["pools"].as_object().unwrap().keys().collect();
     assert_eq!(pools, ["infer", "nodepool1", "old"]);
@@ -351,7 +390,7 @@ fn unsupported_by_az_stops_the_script() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING]);
+    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING, &ACCESS]);
     lifecycle::assert_drift_is_corrected(&RICH);
 }
 
@@ -359,6 +398,7 @@ fn drift_is_corrected() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
     lifecycle::assert_drift_is_corrected(&EXISTING);
+    lifecycle::assert_drift_is_corrected(&ACCESS);
 }
 
 #[test]
@@ -399,4 +439,5 @@ fn health_is_verified() {
 fn hostile_texts_are_rejected_or_passed_through() {
     hostile::assert_hostile_texts_are_safe(&RICH, None);
     hostile::assert_hostile_texts_are_safe(&EXISTING, Some("cloud"));
+    hostile::assert_hostile_texts_are_safe(&ACCESS, Some("cloud"));
 }

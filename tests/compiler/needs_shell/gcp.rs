@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::external_settings::{self, ExternalSettings, without_keys};
 use super::lifecycle::{self, Case};
-use super::{hostile, verify};
+use super::{gcp_networks, hostile, verify};
 
 pub(super) static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
@@ -34,37 +34,25 @@ static DIRECT: Case = Case {
     drift,
 };
 
-static RACK: Case = Case {
-    config: include_str!("gcp-rack.yaml"),
-    before: r#"standin-state set behavior.versions.gcloud '"563.0.0"'"#,
-    other_account: RICH.other_account,
-    settled: &[],
-    drift,
-};
-
-static NETWORKS: Case = Case {
-    config: include_str!("gcp-networks.yaml"),
+/// A public API server that some networks reach.
+static ACCESS: Case = Case {
+    config: include_str!("gcp-access.yaml"),
     before: "",
     other_account: RICH.other_account,
     settled: &[],
     drift,
 };
 
-fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
+pub(super) fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
     let name = resource.name.as_str();
     match resource.kind.name {
         "Compute Engine workload policy" => {
-            let policy = &mut state["gce"]["resourcePolicies"][name];
-            match field.kind.name {
-                "topology" => policy["workloadPolicy"]["acceleratorTopology"] = json!("1x64"),
-                "description" => policy["description"] = json!("gpuc: another pool"),
-                _ => return false,
-            }
-            true
+            gcp_networks::drift_policy(&mut state["gce"]["resourcePolicies"][name], field)
         }
-        "VPC network" => drift_network(&mut state["gce"]["networks"][name], field),
-        "VPC subnetwork" => drift_network(&mut state["gce"]["subnetworks"][name], field),
-        "VPC firewall rule" => drift_network(&mut state["gce"]["firewalls"][name], field),
+        "VPC network" | "VPC subnetwork" | "VPC firewall rule" => {
+            let list = gcp_networks::list(resource);
+            gcp_networks::drift_network(&mut state["gce"][list][name], field)
+        }
         "GKE cluster" => drift_cluster(&mut state["gke"]["clusters"][name], field),
         "GKE node pool" => drift_pool(&mut state["gke"]["pools"][name], field),
         "GKE cluster's first pool" => {
@@ -75,24 +63,6 @@ fn drift(state: &mut Value, resource: &Resource, field: &Field) -> bool {
         }
         _ => false,
     }
-}
-
-fn drift_network(network: &mut Value, field: &Field) -> bool {
-    match field.kind.name {
-        "subnetworks of its own" => network["autoCreateSubnetworks"] = json!(true),
-        "MTU" => network["mtu"] = json!(1460),
-        "network profile" if field.desired.is_null() => {
-            network["networkProfile"] = json!("https://www.googleapis.com/x/us-east1-a-vpc-roce");
-        }
-        "network profile" => network["networkProfile"] = json!(null),
-        "description" => network["description"] = json!("gpuc: cluster other in us-central1"),
-        "network" | "network of the rule" => network["network"] = json!("https://x/other"),
-        "range" => network["ipCidrRange"] = json!("10.1.0.0/20"),
-        "allowed traffic" => network["allowed"] = json!([{"IPProtocol": "tcp", "ports": ["22"]}]),
-        "sources" => network["sourceRanges"] = json!(["0.0.0.0/0"]),
-        _ => return false,
-    }
-    true
 }
 
 fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
@@ -110,6 +80,26 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["privateClusterConfig"] = json!({"enablePrivateNodes": !now});
         }
         "shielded nodes" => cluster["shieldedNodes"]["enabled"] = json!(true),
+        "private endpoint" => {
+            let now = field.desired.as_bool().unwrap();
+            cluster["privateClusterConfig"]["enablePrivateEndpoint"] = json!(!now);
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["enablePublicEndpoint"] = json!(now);
+        }
+        "DNS endpoint" => {
+            let now = field.desired.as_bool().unwrap();
+            let endpoint = &mut cluster["controlPlaneEndpointsConfig"]["dnsEndpointConfig"];
+            endpoint["allowExternalTraffic"] = json!(!now);
+        }
+        "global access" => {
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["globalAccess"] = json!(null);
+        }
+        "authorized networks" => {
+            let endpoints = &mut cluster["controlPlaneEndpointsConfig"]["ipEndpointsConfig"];
+            endpoints["authorizedNetworksConfig"] = json!({"enabled": false});
+        }
+        "security group" => cluster["authenticatorGroupsConfig"] = json!(null),
         "release channel" => cluster["releaseChannel"]["channel"] = json!("RAPID"),
         "Kubernetes version of the control plane" => {
             cluster["currentMasterVersion"] = json!("1.35.5-gke.1080000");
@@ -377,57 +367,15 @@ fn external_settings_are_unchanged() {
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_is_corrected() {
-    lifecycle::assert_all_fields_are_tested(&[&RICH, &EXISTING, &DIRECT, &RACK, &NETWORKS]);
+    lifecycle::assert_all_fields_are_tested(&[
+        &RICH,
+        &EXISTING,
+        &DIRECT,
+        &gcp_networks::RACK,
+        &gcp_networks::NETWORKS,
+        &ACCESS,
+    ]);
     lifecycle::assert_drift_is_corrected(&RICH);
-}
-
-#[test]
-#[ignore = "needs bash, jq, python3 with PyYAML"]
-fn racks_are_created_once_and_drift_is_reported() {
-    let state = lifecycle::assert_created_once(&RACK);
-    let policies = state["gce"]["resourcePolicies"].as_object().unwrap();
-    let names: Vec<_> = policies.keys().collect();
-    assert_eq!(names, ["rich-gb200", "rich-gb300"]);
-    let pool = &state["gke"]["pools"]["gb300"];
-    assert_eq!(pool["placementPolicy"]["policyName"], "rich-gb300");
-    assert_eq!(
-        pool["networkConfig"]["acceleratorNetworkProfile"],
-        json!("auto")
-    );
-    let linux = &pool["config"]["linuxNodeConfig"];
-    assert_eq!(linux["hugepages"]["hugepageSize2m"], json!(4096));
-    assert_eq!(state["gke"]["clusters"]["rich"]["shieldedNodes"], json!({}));
-    lifecycle::assert_drift_is_corrected(&RACK);
-    lifecycle::assert_teardown(&RACK);
-}
-
-#[test]
-#[ignore = "needs bash, jq, python3 with PyYAML"]
-fn networks_are_created_once_and_drift_is_corrected() {
-    let state = lifecycle::assert_created_once(&NETWORKS);
-    let networks = state["gce"]["networks"].as_object().unwrap();
-    let names: Vec<_> = networks.keys().map(String::as_str).collect();
-    let expected = [
-        "rich-b-rdma",
-        "rich-gpu-0",
-        "rich-gpu-1",
-        "rich-gpu-2",
-        "rich-gpu-3",
-        "rich-gpu-host",
-    ];
-    assert_eq!(names, expected);
-    let interfaces = |pool: &str| {
-        state["gke"]["pools"][pool]["networkConfig"]["additionalNodeNetworkConfigs"].clone()
-    };
-    assert_eq!(interfaces("high").as_array().map(Vec::len), Some(4));
-    let rdma = interfaces("rdma");
-    assert_eq!(rdma.as_array().map(Vec::len), Some(9));
-    assert_eq!(
-        rdma[8],
-        json!({"network": "rich-b-rdma", "subnetwork": "rich-b-rdma-7"})
-    );
-    lifecycle::assert_drift_is_corrected(&NETWORKS);
-    lifecycle::assert_teardown(&NETWORKS);
 }
 
 #[test]
@@ -453,6 +401,8 @@ fn gpu_interfaces_are_created_once_and_drift_is_reported() {
 #[ignore = "needs bash, jq, python3 with PyYAML"]
 fn drift_in_an_existing_cluster_is_corrected() {
     lifecycle::assert_drift_is_corrected(&EXISTING);
+    lifecycle::assert_created_once(&ACCESS);
+    lifecycle::assert_drift_is_corrected(&ACCESS);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The scripts, run with real bash and jq and with fakes of the clouds' CLIs (`tests/standins/README.md`).
 
 mod aws;
+mod aws_access;
 mod aws_addons;
 mod aws_capacity;
 mod aws_states;
@@ -10,6 +11,7 @@ mod drift;
 mod environment;
 mod external_settings;
 mod gcp;
+mod gcp_networks;
 mod gcp_states;
 mod hostile;
 mod install;

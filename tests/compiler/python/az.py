@@ -56,6 +56,18 @@ def pool(path):
     return {"id": path, "name": path.rsplit("/", 1)[1], "properties": properties}
 
 
+def access():
+    """Who can reach and use a cluster that this run did not create. az refuses some changes of it."""
+    argv = step["argv"]
+    is_private = any(flag in argv for flag in ("--enable-public-fqdn", "--disable-public-fqdn"))
+    flags = ("--aad-admin-group-object-ids", "--aad-tenant-id", "--enable-azure-rbac", "--disable-azure-rbac")
+    is_managed = "--enable-aad" not in argv and any(flag in argv for flag in flags)
+    return {
+        **({"apiServerAccessProfile": {"enablePrivateCluster": True}} if is_private else {}),
+        **({"aadProfile": {"managed": True}} if is_managed else {}),
+    }
+
+
 def cluster(path):
     """A cluster that this run did not create, as Azure returns it."""
     return {
@@ -66,6 +78,7 @@ def cluster(path):
         "identity": {"type": "SystemAssigned"},
         "properties": {
             **GIVEN_BY_AZURE,
+            **access(),
             "oidcIssuerProfile": {"enabled": True},
             "kubernetesVersion": "1.32",
             "currentKubernetesVersion": "1.32.1",

@@ -46,6 +46,50 @@ def cluster(name):
     }
 
 
+# The resources of Compute Engine that the steps create or read, by their list.
+COMPUTE = ("networks", "subnetworks", "firewalls", "resourcePolicies")
+
+
+def compute(command, path, body):
+    """Answers a request to Compute Engine: (code, answer)."""
+    *place, kind, name = path.strip("/").split("/")
+    if kind == "operations" or command in ("PATCH", "PUT", "DELETE"):
+        return 200, operation(path)
+    if command == "POST":
+        made = f"{path}/{body['name']}"
+        stored[made] = {"selfLink": f"{server_url()}{made}", **body}
+        fresh.add(made)
+        return 200, operation(made)
+    if kind not in COMPUTE:
+        return 200, {"name": name}
+    found = stored.get(path) if step["made"] or path in fresh else None
+    if found is None and step["exists"]:
+        found = {"name": name}
+    if found is None:
+        return 404, {"error": {"code": 404, "message": f"The resource '{'/'.join(place[2:])}' was not found"}}
+    return 200, found
+
+
+def operation(target):
+    place = target.split("/")
+    scope = f"regions/{place[place.index('regions') + 1]}" if "regions" in place else "global"
+    link = f"{server_url()}/compute/v1/projects/p/{scope}/operations/operation-1"
+    region = {"region": f"{server_url()}/compute/v1/projects/p/{scope}"} if scope != "global" else {}
+    return {
+        **region,
+        "kind": "compute#operation",
+        "name": "operation-1",
+        "operationType": "insert",
+        "selfLink": link,
+        "status": "DONE",
+        "targetLink": f"{server_url()}{target}",
+    }
+
+
+def server_url():
+    return f"http://127.0.0.1:{server.server_port}"
+
+
 class Gke(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
@@ -59,6 +103,8 @@ class Gke(http.server.BaseHTTPRequestHandler):
             requests.append({"method": self.command, "path": path, "body": body})
         parts = path.strip("/").split("/")
         code, answer = 200, None
+        if parts[0] == "compute":
+            return self.answer(*compute(self.command, path, body))
         if self.command == "POST" and parts[-1] in ("nodePools", "clusters"):
             one = body["nodePool" if parts[-1] == "nodePools" else "cluster"]
             made = f"{path}/{one['name']}"
@@ -81,6 +127,12 @@ class Gke(http.server.BaseHTTPRequestHandler):
             if answer is not None and parts[-2] == "clusters":
                 named = [word.split("=", 1)[1] for word in step["argv"] if word.startswith("--node-pool=")]
                 answer = {**cluster(parts[-1]), **answer, "nodePools": [pool(name) for name in named]}
+                # Every cluster has a DNS name, which gcloud reads if the cluster has settings of its endpoints.
+                endpoints = answer.get("controlPlaneEndpointsConfig")
+                if endpoints or "--dns-endpoint" in step["argv"]:
+                    name = {"endpoint": "gke-0a.us-central1.gke.goog", "allowExternalTraffic": True}
+                    answer["controlPlaneEndpointsConfig"] = {"dnsEndpointConfig": name, **(endpoints or {})}
+                    answer["controlPlaneEndpointsConfig"]["dnsEndpointConfig"].setdefault("endpoint", name["endpoint"])
             if answer is None:
                 code, answer = 404, {"error": {"code": 404, "message": "not found", "status": "NOT_FOUND"}}
         elif self.command == "GET" and parts[-1] == "serverConfig":
@@ -88,6 +140,9 @@ class Gke(http.server.BaseHTTPRequestHandler):
         if answer is None:
             link = "https://127.0.0.1/v1/projects/p/locations/l/clusters/c"
             answer = {"name": "operation-1", "status": "DONE", "operationType": "UPDATE_CLUSTER", "targetLink": link}
+        self.answer(code, answer)
+
+    def answer(self, code, answer):
         text = json.dumps(answer).encode()
         self.send_response(code)
         self.send_header("content-type", "application/json")
@@ -115,7 +170,8 @@ os.environ.update(
     CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK="1",
 )
 for api in ("CONTAINER", "SERVICEUSAGE", "CLOUDRESOURCEMANAGER"):
-    os.environ[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}"] = f"http://127.0.0.1:{server.server_port}/"
+    os.environ[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}"] = f"{server_url()}/"
+os.environ["CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"] = f"{server_url()}/compute/v1/"
 
 from googlecloudsdk import gcloud_main  # noqa: E402
 from googlecloudsdk.core import log  # noqa: E402

@@ -20,6 +20,8 @@
 
 mod allocatable_invalid;
 mod allow_unknown;
+mod authorized_range_malformed;
+mod authorized_range_redundant;
 mod auto_repair_unsupported;
 mod autoscaler_missing;
 mod autoscaler_nodes_unready;
@@ -392,6 +394,8 @@ pub static RULES: &[&Rule] = &[
     &workload_priority_reserved::RULE,
     &feature_discovery_alone::RULE,
     &node_image_unavailable::RULE,
+    &authorized_range_malformed::RULE,
+    &authorized_range_redundant::RULE,
     &gds_driver_unavailable::RULE,
     &rdma_network_missing::RULE,
     &workload_processes_over_gpus::RULE,

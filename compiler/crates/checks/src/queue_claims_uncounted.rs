@@ -1,9 +1,9 @@
-//! gpuc does not configure Kueue to count GPUs that are allocated through DRA.
+//! Kueue does not count GPUs that pods share through one ResourceClaim.
 
 use gpuc_schema::config::Allocation;
 
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Team};
+use gpuc_model::{Cluster, Sharing, Team};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 pub(super) static RULE: Rule = Rule {
@@ -11,14 +11,12 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2173",
         name: "queue-claims-uncounted",
         severity: Severity::Error,
-        summary: "gpuc does not configure Kueue to count GPUs that are allocated through DRA",
-        checks: "Whether a device plugin advertises the GPUs of every pool for which a team has a quota, with
-`queueing: kueue`.",
-        reason: "Kueue counts the requests of a job's containers. It counts ResourceClaims of Dynamic Resource
-Allocation only of the DeviceClasses in `resources.deviceClassMappings` of its configuration, which
-gpuc does not write yet. Jobs with claims of other classes are not admitted.",
-        remedy: "Use a device plugin for the pool (`stack: {allocation: devicePlugin}`), remove its quota, or set
-`queueing: none`: a ResourceQuota does count claims.",
+        summary: "Kueue does not count GPUs that pods share through one ResourceClaim",
+        checks: "Whether a team has a quota of a pool with `allocation: dra` and `sharing: mps`, with `queueing: kueue`.",
+        reason: "Kueue counts the devices that the ResourceClaimTemplates of a job request. Pods share a GPU by naming the
+same ResourceClaim, which Kueue ignores: jobs would use such GPUs without a quota.",
+        remedy: "Use a device plugin for the pool (`stack: {allocation: devicePlugin}`), remove its quota or its `sharing`, or
+set `queueing: none`: a ResourceQuota does count claims.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -29,6 +27,7 @@ nodePools:
   - name: gpu
     machine: g6.12xlarge
     nodes: {count: 2}
+    sharing: {mps: {replicas: 4}}
 queueing: kueue
 teams:
   - {name: research, quota: {gpus: [{pool: gpu, guaranteed: 8}]}}
@@ -44,20 +43,22 @@ fn run(cluster: &Cluster, report: &mut Report) {
     }
     for grant in cluster.teams.iter().flat_map(Team::grants) {
         let pool = &cluster.pools[grant.pool];
-        if pool.allocation.value != Allocation::Dra {
+        let is_shared = matches!(pool.sharing.get(), Some(Sharing::Mps { .. }));
+        if pool.allocation.value != Allocation::Dra || !is_shared {
             continue;
         }
         let message = format!(
-            "gpuc does not configure Kueue to count the GPUs of pool `{}`, which are allocated through DRA",
+            "Kueue does not count the GPUs of pool `{}`, which pods share through one ResourceClaim",
             pool.name
         );
-        let help = "write `allocation: devicePlugin` in the pool's `stack`, or write `queueing: none` for the cluster";
+        let help = "remove `sharing` from the pool, or write `queueing: none` for the cluster";
         report
             .diagnostic(&RULE.code, grant.span, message)
             .label(
                 pool.allocation.span,
                 "this allocates the pool's GPUs through DRA",
             )
+            .label(pool.sharing_span, "pods share a GPU")
             .label(cluster.config.queueing.span, "this enables queues")
             .help(help)
             .emit();

@@ -13,7 +13,6 @@ pub mod aws;
 pub mod azure;
 mod families;
 pub mod gcp;
-mod ipv4_range;
 pub mod onprem;
 #[cfg(test)]
 mod testing;

@@ -161,6 +161,14 @@ fn aws(
             "gpuc does not manage the nodes of EKS Auto Mode",
         );
     }
+    if let Some(mode) =
+        text(cluster, "/accessConfig/authenticationMode").filter(|mode| mode.starts_with("API"))
+    {
+        let at = source("cluster", "accessConfig.authenticationMode", mode);
+        let reason = "access entries are not in this file: run `aws eks list-access-entries`, and add those that gpuc \
+                      manages, with `apply.sh --adopt`; the scripts keep all others";
+        report.leave_out(Some("cloud.aws.cluster.existing.access"), at, reason);
+    }
     more.push_some("hasAutoscaler", has_autoscaler);
     let mut entries = Entries::default();
     let account = known_or_placeholder(account, "000000000000", "no object has the account");

@@ -25,6 +25,7 @@ pub mod derive;
 mod device_class;
 pub mod fabric;
 mod gpu_labels;
+pub mod ipv4_range;
 pub mod metrics;
 mod node_range;
 mod notebooks;

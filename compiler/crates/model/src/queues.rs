@@ -1,6 +1,6 @@
 //! Names of queues, topology levels, and the unpinned resources that queues count.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_schema::Span;
 use gpuc_schema::config::QueueTopology;
@@ -31,6 +31,18 @@ pub struct QueuedClaim {
 const CHANNEL_CLASS: &str = "compute-domain-default-channel.nvidia.com";
 
 impl Cluster {
+    /// The DeviceClasses of which teams have a quota. Queues count them under their own names.
+    pub fn granted_classes(&self) -> BTreeSet<&str> {
+        let grants = self.teams.iter().flat_map(Team::grants);
+        let claimed = grants.filter(|grant| {
+            let pool = &self.pools[grant.pool];
+            pool.classes
+                .iter()
+                .any(|class| class.name == grant.resource)
+        });
+        claimed.map(|grant| grant.resource.as_str()).collect()
+    }
+
     /// The devices that pods of workloads claim for their interconnect, by resource.
     pub fn queued_claims(&self) -> Vec<QueuedClaim> {
         let mut claims: BTreeMap<String, QueuedClaim> = BTreeMap::new();

@@ -66,6 +66,7 @@ fn eks_cluster(cluster: &Cluster, section: &Aws) -> Value {
             "endpointPrivateAccess": true,
             "publicAccessCidrs": ["0.0.0.0/0"],
         },
+        "accessConfig": {"authenticationMode": "API_AND_CONFIG_MAP"},
         "kubernetesNetworkConfig": {"serviceIpv4Cidr": "10.100.0.0/16", "ipFamily": "ipv4"},
         "logging": {"clusterLogging": []},
         "status": "ACTIVE",

@@ -9,7 +9,9 @@ use gpuc_model::plan::{
     ResourceKind,
 };
 use gpuc_schema::Span;
-use gpuc_schema::config::{AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc};
+use gpuc_schema::config::{
+    AwsAuthentication, AwsCluster, AwsCreate, AwsEndpoint, AwsExistingVpc, AwsVpc,
+};
 use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
 
@@ -25,6 +27,8 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         CIDR,
         ZONES,
         ENDPOINT,
+        AUTHENTICATION,
+        CONFIG_MAP_AUTHENTICATION,
         SUBNETS,
         SECURITY_GROUP,
         TAGS,
@@ -73,10 +77,38 @@ const ZONES: FieldKind = FieldKind {
 
 const ENDPOINT: FieldKind = FieldKind {
     name: "API server endpoint",
-    read: ".cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}",
+    // The ranges are part of the endpoint, so that one update opens it to them only.
+    read: "(.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess})
+        + if $want | has(\"publicAccessCidrs\")
+          then {publicAccessCidrs: (.cluster.resourcesVpcConfig.publicAccessCidrs // [] | sort)} else {} end",
     create_flag: None,
-    change: Change::InPlace,
+    change: Change::Access,
     source: EKS_API,
+};
+
+const READ_AUTHENTICATION: &str = r#".cluster.accessConfig.authenticationMode // "CONFIG_MAP""#;
+
+const AUTHENTICATION_SOURCE: &str = "botocore 1.43.11, eks UpdateAccessConfigRequest; \
+    docs.aws.amazon.com/eks/latest/userguide/setting-up-access-entries.html, 2026-11-28";
+
+/// The mode without the ConfigMap, which can be set at any time.
+const AUTHENTICATION: FieldKind = FieldKind {
+    name: "authentication mode",
+    read: READ_AUTHENTICATION,
+    create_flag: None,
+    change: Change::Access,
+    source: AUTHENTICATION_SOURCE,
+};
+
+/// The mode with the ConfigMap. eksctl creates clusters in it by default.
+const CONFIG_MAP_AUTHENTICATION: FieldKind = FieldKind {
+    name: "authentication mode",
+    read: READ_AUTHENTICATION,
+    create_flag: None,
+    change: Change::Replacement {
+        reason: "EKS cannot return from the mode API: to keep it, set authentication to api",
+    },
+    source: AUTHENTICATION_SOURCE,
 };
 
 const SUBNETS: FieldKind = FieldKind {
@@ -186,10 +218,39 @@ pub(super) fn resource(checked: Checked<'_>) -> Option<Resource> {
 
 /// The endpoints of the API server, in the format of the EKS API.
 fn endpoints(create: &AwsCreate) -> Value {
-    json!({
-        "endpointPublicAccess": create.endpoint.value != AwsEndpoint::Private,
+    let mut endpoints = json!({
+        "endpointPublicAccess": create.endpoint.is_public(),
         "endpointPrivateAccess": create.endpoint.value != AwsEndpoint::Public,
-    })
+    });
+    let ranges = public_ranges(create);
+    if !ranges.is_empty() {
+        endpoints["publicAccessCidrs"] = json!(ranges);
+    }
+    endpoints
+}
+
+/// The ranges that can reach the public endpoint, sorted. Empty if the file does not limit them.
+pub(super) fn public_ranges(create: &AwsCreate) -> BTreeSet<&str> {
+    let ranges = create.public_access_cidrs.iter();
+    ranges.map(|range| range.as_str()).collect()
+}
+
+/// The authentication mode, in the words of the EKS API.
+pub(super) fn authentication_mode(create: &AwsCreate) -> &'static str {
+    match create.authentication.value {
+        AwsAuthentication::Api => "API",
+        AwsAuthentication::ApiAndConfigMap => "API_AND_CONFIG_MAP",
+    }
+}
+
+fn authentication(create: &AwsCreate, target: &Target) -> Field {
+    let mode = authentication_mode(create);
+    let origin = Origin::derived([create.authentication.span], DerivationReason::Written);
+    let (kind, update) = match create.authentication.value {
+        AwsAuthentication::Api => (&AUTHENTICATION, target.update_authentication(mode)),
+        AwsAuthentication::ApiAndConfigMap => (&CONFIG_MAP_AUTHENTICATION, Vec::new()),
+    };
+    field(kind, json!(mode), update, origin)
 }
 
 /// Closes the public endpoint of a private cluster, which eksctl needs for its creation.
@@ -255,8 +316,11 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     ];
     let endpoint = endpoints(create);
     let update = target.update_vpc_config(&endpoint);
-    let origin = Origin::derived([create.endpoint.span], DerivationReason::Written);
+    let spans = create.public_access_cidrs.iter().map(|range| range.span);
+    let spans = std::iter::once(create.endpoint.span).chain(spans);
+    let origin = Origin::derived(spans, DerivationReason::Written);
     fields.push(field(&ENDPOINT, endpoint, update, origin));
+    fields.push(authentication(create, target));
     if let Some(AwsVpc::Existing(vpc)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
         let origin = Origin::derived([vpc.id.span], DerivationReason::Written);
         fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));

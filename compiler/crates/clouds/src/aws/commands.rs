@@ -38,6 +38,22 @@ impl Target {
         vec![command, self.await_update(&[])]
     }
 
+    /// Updates the authentication mode of the cluster and waits for completion.
+    pub(super) fn update_authentication(&self, mode: &str) -> Vec<Command> {
+        let command = aws(["eks", "update-cluster-config"], &self.region)
+            .with_arguments(["--name", &self.cluster])
+            .with_arguments(["--access-config".to_owned()])
+            .with_arguments([format!("authenticationMode={mode}")]);
+        vec![command, self.await_update(&[])]
+    }
+
+    /// A command for an access entry.
+    pub(super) fn entry_command(&self, command: &str, principal: &str) -> Command {
+        aws(["eks", command], &self.region)
+            .with_arguments(["--cluster-name", &self.cluster])
+            .with_arguments(["--principal-arn", principal])
+    }
+
     /// Reads the update that the previous command started. The flags name what it updates; without any, the cluster.
     pub(super) fn await_update(&self, flags: &[&str]) -> Command {
         aws(["eks", "describe-update"], &self.region)

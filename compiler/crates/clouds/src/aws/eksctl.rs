@@ -57,7 +57,15 @@ pub(super) fn cluster_config(checked: Checked<'_>) -> Node {
                 &endpoints,
                 written_origin([create.endpoint.span]),
             );
+            let ranges = cluster::public_ranges(create);
+            if !ranges.is_empty() {
+                let spans = create.public_access_cidrs.iter().map(|range| range.span);
+                vpc = vpc.with_value("publicAccessCIDRs", &ranges, written_origin(spans));
+            }
             config = config.with_node("vpc", vpc.finish(Origin::Inherited));
+            let access = json!({"authenticationMode": cluster::authentication_mode(create)});
+            let origin = written_or_default(create.authentication.span);
+            config = config.with_value("accessConfig", &access, origin);
         }
         AwsCluster::Existing(existing) => {
             if let Some(vpc) = &existing.vpc {

@@ -1,5 +1,6 @@
 //! Amazon EKS: clusters created by eksctl, and the EC2 machine types of their nodes.
 
+mod access;
 mod addons;
 mod autoscaler;
 mod bandwidth;
@@ -138,6 +139,8 @@ static FACTS: CloudFacts = CloudFacts {
 
 static RESOURCES: &[&ResourceKind] = &[
     &cluster::CLUSTER,
+    &access::ACCESS_ENTRY,
+    &access::ACCESS_POLICIES,
     &pool::NODE_GROUP,
     &addons::ADDON,
     &addons::NETWORK_ADDON,
@@ -358,6 +361,10 @@ impl Provision for Eks {
 
     fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {
         node_image::notes(cluster)
+    }
+
+    fn access_notes(&self, cluster: &Cluster) -> Vec<String> {
+        access::notes(cluster)
     }
 
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning {

@@ -8,7 +8,9 @@ use gpuc_schema::config::{AwsCluster, AwsCreate, AwsVpc};
 use gpuc_syntax::node::Origin;
 
 use super::commands::{Target, aws};
-use super::{addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section, state};
+use super::{
+    access, addons, autoscaler, cluster, eksctl, karpenter, node_group, pool, section, state,
+};
 
 /// The provisioning plan of a cluster.
 pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
@@ -18,6 +20,7 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     let resources: Vec<_> = cluster::resource(checked)
         .into_iter()
         .chain(addons::default_addons(checked))
+        .chain(access::resources(checked))
         .chain(managed_pools.map(|it| pool::resource(checked, it)))
         .chain(addons::resources(checked))
         .chain(autoscaler::pod_role(checked))
@@ -48,10 +51,10 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
             std::iter::once(file).chain(karpenter).collect()
         },
         resources,
-        credentials: Credentials::Fetch(
+        credentials: Credentials::Fetch(vec![
             aws(["eks", "update-kubeconfig"], &target.region)
                 .with_arguments(["--name", &target.cluster]),
-        ),
+        ]),
     }
 }
 

@@ -4,7 +4,7 @@ use gpuc_model::plan::{Change, FieldKind};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::AzureCreate;
 
-use crate::ipv4_range::Ipv4Range;
+use gpuc_model::ipv4_range::Ipv4Range;
 
 /// The default range of pods of AKS. Source: learn.microsoft.com/azure/aks/azure-cni-overlay, 2026-11-24.
 pub(super) const DEFAULT_POD_CIDR: &str = "10.244.0.0/16";

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use super::cluster_fields as kinds;
 use super::pool::{self, first_pool_flags, key_value_pairs};
 use super::{
-    address_ranges, az_command, blob, cluster_name, create_section, maintenance, ownership,
+    access, address_ranges, az_command, blob, cluster_name, create_section, maintenance, ownership,
     section, state, system_pool,
 };
 
@@ -89,7 +89,9 @@ fn subscription_check(cluster: &Cluster) -> IdentityCheck {
 fn credentials(cluster: &Cluster) -> Credentials {
     let name = cluster_name(cluster);
     let command = az_command(&cluster.config, &["aks", "get-credentials"]);
-    Credentials::Fetch(command.with_arguments(["--name", name, "--overwrite-existing"]))
+    let fetch = command.with_arguments(["--name", name, "--overwrite-existing"]);
+    let commands = std::iter::once(fetch).chain(access::login_command(cluster));
+    Credentials::Fetch(commands.collect())
 }
 
 fn resource_group(cluster: &Cluster) -> Resource {
@@ -207,6 +209,7 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
     if create.private_cluster.value {
         command = command.with_arguments(["--enable-private-cluster"]);
     }
+    command = command.with_arguments(access::create_flags(create));
     if create.workload_identity.value {
         command = command.with_arguments(["--enable-oidc-issuer", "--enable-workload-identity"]);
     }
@@ -258,11 +261,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
     let upgrade = az(&["aks", "upgrade", "--control-plane-only", "--yes"])
         .with_arguments(["--kubernetes-version", &version.to_string()]);
     let tags = ownership::cluster_tags_with_records(cluster_tags(cluster), &cluster.name);
-    // az treats an empty set as no change and asks whether to reconcile; with --yes it applies the empty set
-    // (azure-cli 2.91.0, acs/managed_cluster_decorator.py, `check_raw_parameters`).
-    let set_tags = az(&["aks", "update", "--yes"])
-        .with_arguments(["--tags"])
-        .with_argument(Argument::ObservedList("all_tags".to_owned()));
+    let set_tags = set_all_tags(az(&["aks", "update", "--yes"]));
 
     let ranges = address_ranges::ranges(create)
         .map(|(kind, range)| field(kind, json!(range.value), range.span, Vec::new()));
@@ -299,6 +298,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         ),
     ];
     fields.extend(ranges);
+    fields.extend(access::fields(cluster, create));
     // Without the key, the identity stays: another one would need the same roles first.
     if let Some(identity) = &create.identity {
         let desired = json!(identity.to_ascii_lowercase());
@@ -345,6 +345,13 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         ..field(&kinds::TAGS, tags, section.cluster.span, vec![set_tags])
     });
     fields
+}
+
+/// az treats an empty set as no change and asks whether to reconcile; with --yes it applies the empty set
+/// (azure-cli 2.91.0, `acs/managed_cluster_decorator.py`, `check_raw_parameters`).
+fn set_all_tags(update: Command) -> Command {
+    let tags = Argument::ObservedList("all_tags".to_owned());
+    update.with_arguments(["--tags"]).with_argument(tags)
 }
 
 fn tier(create: &AzureCreate) -> &'static str {
@@ -491,10 +498,10 @@ mod tests {
                 .iter()
                 .all(|resource| resource.kind.name == "AKS node pool")
         );
-        let Credentials::Fetch(fetch) = &provisioning.credentials else {
+        let Credentials::Fetch(commands) = &provisioning.credentials else {
             panic!("AKS has a command for credentials");
         };
-        assert!(command_line(fetch).ends_with("--name ml_prod --overwrite-existing"));
+        assert!(command_line(&commands[0]).ends_with("--name ml_prod --overwrite-existing"));
     }
 
     #[test]

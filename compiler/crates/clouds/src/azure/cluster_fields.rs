@@ -2,7 +2,7 @@
 
 use gpuc_model::plan::{Change, FieldKind};
 
-use super::{address_ranges, blob};
+use super::{access, address_ranges, blob};
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
 
@@ -15,6 +15,14 @@ pub(super) static FIELDS: &[FieldKind] = &[
     IDENTITY,
     POLICIES,
     PRIVATE_CLUSTER,
+    access::RANGES,
+    access::PRIVATE_DNS,
+    access::PUBLIC_FQDN,
+    access::ENTRA,
+    access::ADMINS,
+    access::TENANT,
+    access::AZURE_RBAC,
+    access::LOCAL_ACCOUNTS,
     VERSION,
     TIER,
     ISSUER,

@@ -1,5 +1,6 @@
 //! Azure Kubernetes Service, managed with `az`.
 
+mod access;
 mod address_ranges;
 mod bandwidth;
 mod blob;
@@ -283,6 +284,10 @@ impl NodeFacts for Azure {
 impl Provision for Azure {
     fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         Some(cluster_name(cluster))
+    }
+
+    fn access_notes(&self, cluster: &Cluster) -> Vec<String> {
+        access::notes(cluster)
     }
 
     fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {

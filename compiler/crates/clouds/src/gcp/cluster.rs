@@ -19,7 +19,7 @@ use serde_json::json;
 use super::location::{self, Target};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
+    DEFAULT_POOL, access, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
     ownership, pool, section, state, system_config, workload_policy,
 };
 
@@ -114,7 +114,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         known_errors: state::KNOWN_ERRORS,
         update_state: None,
         resources,
-        credentials: Credentials::Fetch(target.cluster_command("get-credentials")),
+        credentials: Credentials::Fetch(vec![access::credentials(create, target)]),
         files: system_config::files(cluster),
     }
 }
@@ -183,6 +183,7 @@ fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>
     let mut settings = vec![network(create)];
     settings.extend(subnetwork(create));
     settings.push(private_nodes(create));
+    settings.extend(access::settings(create, target));
     settings.extend(dataplane_settings(cluster, target));
     settings.extend(shielded_nodes(cluster, target));
     settings.push(release_channel(create, target));
@@ -463,11 +464,12 @@ mod tests {
         let create = command_line(&provisioning.resources[0].create[0]);
         assert!(create.contains("--cluster=shared "), "{create}");
         assert!(!create.contains("--workload-metadata"), "{create}");
-        let Credentials::Fetch(command) = &provisioning.credentials else {
+        let Credentials::Fetch(commands) = &provisioning.credentials else {
             panic!("GKE has a command for credentials");
         };
         assert!(
-            command_line(command).starts_with("gcloud container clusters get-credentials shared ")
+            command_line(&commands[0])
+                .starts_with("gcloud container clusters get-credentials shared ")
         );
     }
 }

@@ -4,6 +4,8 @@
 
 use gpuc_model::plan::{Change, FieldKind};
 
+use super::access;
+
 const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
 
 /// All fields.
@@ -11,6 +13,11 @@ pub(super) static FIELDS: &[FieldKind] = &[
     NETWORK,
     SUBNETWORK,
     PRIVATE_NODES,
+    access::PRIVATE_ENDPOINT,
+    access::DNS_ENDPOINT,
+    access::GLOBAL_ACCESS,
+    access::NETWORKS,
+    access::SECURITY_GROUP,
     POLICIES,
     DATAPLANE,
     MULTI_NETWORKING,

@@ -1,6 +1,7 @@
 //! Google Kubernetes Engine, Standard mode: its properties, resources and rules.
 
 mod accelerator;
+mod access;
 mod addons;
 mod admission;
 pub mod attachable_gpus;
@@ -340,6 +341,10 @@ impl NodeFacts for Gke {
 impl Provision for Gke {
     fn remote_name<'c>(&self, cluster: &'c Cluster) -> Option<&'c str> {
         Some(location::cluster_target(cluster).cluster)
+    }
+
+    fn access_notes(&self, cluster: &Cluster) -> Vec<String> {
+        access::notes(cluster)
     }
 
     fn node_image_notes(&self, cluster: &Cluster) -> Vec<String> {

@@ -27,7 +27,7 @@ pub(super) fn readme(plan: &Plan, header: &Header) -> String {
     let pools = &plan.summary.pools;
     let credentials = &plan.provisioning.credentials;
     let fetch = match credentials {
-        Credentials::Fetch(command) => Some(script::single_line(command)),
+        Credentials::Fetch(commands) => commands.first().map(script::single_line),
         Credentials::Context(_) => None,
     };
     let option = |flag: &str| match credentials {
@@ -498,7 +498,7 @@ mod tests {
             let command = |context| format!("kubectl{context} {command}");
             assert!(has_line(&plan, &command(context)), "{}", shown(&plan));
             let fetch = Command::new(["aws", "eks", "update-kubeconfig", "--name", "ml"]);
-            plan.provisioning.credentials = Credentials::Fetch(fetch);
+            plan.provisioning.credentials = Credentials::Fetch(vec![fetch]);
             let fetch = "aws eks update-kubeconfig --name ml";
             assert_eq!(has_line(&plan, fetch), for_this_cluster, "{}", shown(&plan));
             assert!(has_line(&plan, &command("")), "{}", shown(&plan));

@@ -403,6 +403,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
     notes.extend(operator(cluster));
     notes.extend(driver_upgrades::notes(cluster));
     notes.extend(super::storage::notes(cluster));
+    notes.extend(cluster.cloud.access_notes(cluster));
     notes.extend(cluster.cloud.node_image_notes(cluster));
     notes.extend(cluster.pools.iter().filter_map(|pool| {
         let period = pool.capacity_period()?;

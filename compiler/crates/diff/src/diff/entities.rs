@@ -68,7 +68,7 @@ pub(super) struct Entity {
     pub component: String,
     /// The resources that it consists of, such as the hosts of a pool.
     pub members: BTreeSet<String>,
-    /// Whether a script has a command that deletes this cloud resource.
+    /// Whether a command deletes this cloud resource and nothing else.
     pub is_deleted_by_script: bool,
     /// The pools whose nodes it affects; every pool with GPUs if empty.
     pub pools: BTreeSet<String>,
@@ -266,8 +266,8 @@ impl Entities {
             entity.files.insert(script);
             entity.component.clone_from(&resource.script);
             entity.members.insert(resource.name.clone());
-            entity.is_deleted_by_script =
-                !resource.delete.is_empty() && !resource.is_only_deleted();
+            let is_deletable = !resource.delete.is_empty() || !resource.manual_delete.is_empty();
+            entity.is_deleted_by_script = is_deletable && !resource.is_only_deleted();
             for field in &resource.fields {
                 let name = format!("{prefix}{}", field.kind.name);
                 // Cloud-independent facts take precedence over fields of the cloud's table with the same name.

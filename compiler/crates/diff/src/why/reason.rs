@@ -304,6 +304,9 @@ fn reasons_of_resource_field(resource: &Resource, field: &Field) -> Vec<Reason> 
     let mut reasons: Vec<_> = reason_of_origin(&field.origin).into_iter().collect();
     let becomes = match field.kind.change {
         Change::InPlace => "a change does not affect nodes".to_owned(),
+        Change::Access => {
+            "a change affects who can reach the API server or log in, and no nodes".to_owned()
+        }
         Change::AtCreation { reason } => format!("a change affects only a new resource: {reason}"),
         Change::MinorVersionSteps { reason, .. } => {
             format!("upgraded one minor version at a time: {reason}")

@@ -190,7 +190,7 @@ nodePools:
 queueing: kueue
 teams:
   - name: ml
-    members: [{group: ml@example.com}]
+    members: [{serviceAccount: "ci:runner"}]
     quota:
       gpus: [{pool: infer, guaranteed: 2}]
       cpu: 10

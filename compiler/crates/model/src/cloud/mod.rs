@@ -270,6 +270,11 @@ pub trait Provision {
         Vec::new()
     }
 
+    /// Sentences about who can reach the API server and log in, for the README of the tree.
+    fn access_notes(&self, _cluster: &Cluster) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The source for the fact that an autoscaled pool keeps nodes above a reduced maximum until they are unneeded.
     fn keeps_above_maximum(&self) -> Option<&'static str> {
         None

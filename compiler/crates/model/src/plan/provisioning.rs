@@ -118,8 +118,9 @@ pub enum ErrorResponse {
 /// How scripts access the cluster.
 #[derive(Clone, Debug)]
 pub enum Credentials {
-    /// A command that writes to `$KUBECONFIG`.
-    Fetch(Command),
+    /// Commands that write to `$KUBECONFIG`: the first one adds the cluster, and others change how users log in, so
+    /// that a script needs no browser.
+    Fetch(Vec<Command>),
     /// A context of the user's kubeconfig.
     Context(String),
 }
@@ -271,6 +272,8 @@ pub struct FieldKind {
 pub enum Change {
     /// Updated in place, without an effect on nodes.
     InPlace,
+    /// Updated in place. It changes who can reach the API server or log in.
+    Access,
     /// Applies only to a new resource. The scripts do not compare an existing one with it.
     AtCreation {
         /// The reason, for messages.
@@ -316,7 +319,7 @@ pub struct Resource {
     pub remnant: Option<Remnant>,
     /// How to recover from its failed and degraded states.
     pub recovery: Vec<Recovery>,
-    /// The commands that create it.
+    /// The commands that create it. Empty if it is created only together with [`Self::created_with`], or by no script.
     pub create: Vec<Command>,
     /// The resource whose creation also creates it, if there is one.
     pub created_with: Option<CreatedWith>,

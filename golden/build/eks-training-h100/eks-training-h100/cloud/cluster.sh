@@ -105,7 +105,11 @@ compare_1() {
     '.cluster.tags["gpuc.dev/cluster-zones"] // ""'
   field 'API server endpoint' changes '' \
     '{"endpointPublicAccess":true,"endpointPrivateAccess":true}' \
-    '.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}'
+    '(.cluster.resourcesVpcConfig | {endpointPublicAccess, endpointPrivateAccess}) + if $want | has("publicAccessCidrs") then {publicAccessCidrs: (.cluster.resourcesVpcConfig.publicAccessCidrs // [] | sort)} else {} end'
+  field 'authentication mode' replaces \
+    'EKS cannot return from the mode API: to keep it, set authentication to api' \
+    '"API_AND_CONFIG_MAP"' \
+    '.cluster.accessConfig.authenticationMode // "CONFIG_MAP"'
   field tags changes '' \
     '{"gpuc.dev/cluster":"eks-training-h100","gpuc.dev/tags":"team","team":"platform"}' \
     our_tags \

@@ -1,5 +1,6 @@
 //! The rules that apply only to EKS, one file each.
 
+mod access_entry_invalid;
 mod account_malformed;
 mod autoscaler_target_mismatch;
 mod aws_id_malformed;
@@ -27,10 +28,14 @@ mod karpenter_unschedulable;
 mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
+mod member_without_access_entry;
 mod node_image_malformed;
 mod nodes_only_unused;
 mod plugin_cannot_share;
 mod plugin_not_in_image;
+mod public_cidr_unreachable;
+mod public_cidrs_exclude_nodes;
+mod public_cidrs_unused;
 mod region_malformed;
 mod reservation_several_zones;
 mod security_group_missing;
@@ -47,7 +52,7 @@ mod zones_and_subnets;
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, MachineType, Pool};
-use gpuc_schema::config::{AwsCluster, AwsExistingVpc, AwsVpc, GpuCluster};
+use gpuc_schema::config::{AwsCluster, AwsCreate, AwsExistingVpc, AwsVpc, GpuCluster};
 use gpuc_schema::{Span, Spanned};
 
 use super::machines::{self, Ec2Instance};
@@ -98,6 +103,11 @@ pub(super) static RULES: &[&Rule] = &[
     &node_image_malformed::RULE,
     &efa_driver_unverified::RULE,
     &nodes_only_unused::RULE,
+    &public_cidr_unreachable::RULE,
+    &public_cidrs_unused::RULE,
+    &public_cidrs_exclude_nodes::RULE,
+    &access_entry_invalid::RULE,
+    &member_without_access_entry::RULE,
     &initial_nodes_unsupported::RULE,
 ];
 
@@ -111,6 +121,14 @@ fn cluster_tags(config: &GpuCluster) -> tags::Tags {
     match &section(config).cluster.value {
         AwsCluster::Create(create) => super::cluster::cluster_record(create, cluster_name(config)),
         AwsCluster::Existing(_) => tags::Tags::new(),
+    }
+}
+
+/// The settings of a cluster that gpuc creates.
+fn created_cluster(cluster: &Cluster) -> Option<&AwsCreate> {
+    match &section(&cluster.config).cluster.value {
+        AwsCluster::Create(create) => Some(create),
+        AwsCluster::Existing(_) => None,
     }
 }
 

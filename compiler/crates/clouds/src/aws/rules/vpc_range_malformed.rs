@@ -6,7 +6,7 @@ use gpuc_schema::config::{AwsCluster, AwsVpc};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::section;
-use crate::ipv4_range::{Ipv4Range, RangeError};
+use gpuc_model::ipv4_range::{Ipv4Range, RangeError};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {

@@ -7,7 +7,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::address_ranges::{DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR};
 use super::super::create_section;
-use crate::ipv4_range::{Ipv4Range, RangeError};
+use gpuc_model::ipv4_range::{Ipv4Range, RangeError};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {

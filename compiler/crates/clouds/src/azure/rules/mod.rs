@@ -4,14 +4,21 @@ mod address_range;
 mod boot_disk_size;
 mod cluster_subnet_missing;
 mod efa_unavailable;
+mod entra_id;
+mod local_accounts;
 mod location_unreadable;
 mod maintenance_days;
 mod max_pods;
+mod member_group;
+mod members_without_entra;
 mod mig_layout;
 mod mig_size;
 mod node_image_channel;
 mod os_without_driver;
 mod placement_compact;
+mod private_dns;
+mod range_not_global;
+mod ranges_unused;
 mod reservation_identity;
 mod resource_group_name;
 mod resource_id;
@@ -70,6 +77,13 @@ pub(super) static RULES: &[&Rule] = &[
     &taint_conflict::RULE,
     &reservation_identity::RULE,
     &address_range::RULE,
+    &range_not_global::RULE,
+    &ranges_unused::RULE,
+    &private_dns::RULE,
+    &local_accounts::RULE,
+    &entra_id::RULE,
+    &member_group::RULE,
+    &members_without_entra::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

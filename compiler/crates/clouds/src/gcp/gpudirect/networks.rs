@@ -20,7 +20,7 @@ use super::super::location::{self, Target};
 use super::super::setting::Setting;
 use super::super::{names, section};
 use super::{Technology, gpudirect_pools, pool_technology};
-use crate::ipv4_range::Ipv4Range;
+use gpuc_model::ipv4_range::Ipv4Range;
 
 /// The range of addresses without `cidr`, as in Google's guides.
 pub(in super::super) const DEFAULT_CIDR: &str = "192.168.0.0/16";

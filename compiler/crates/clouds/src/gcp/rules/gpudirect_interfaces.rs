@@ -10,7 +10,7 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::gpudirect::{self, Technology};
 use super::super::{create_section, location, section};
-use crate::ipv4_range::{Ipv4Range, RangeError};
+use gpuc_model::ipv4_range::{Ipv4Range, RangeError};
 
 pub(super) static RULE: Rule = Rule {
     code: Code {

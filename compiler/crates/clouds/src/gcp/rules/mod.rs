@@ -4,6 +4,7 @@ mod accelerator_zone;
 mod blue_green_conflict;
 mod bucket_identity;
 mod default_pool_name;
+mod dns_endpoint_open;
 mod dra_mps;
 mod driver_owner;
 mod driver_version;
@@ -20,16 +21,19 @@ mod initial_nodes_uneven;
 mod location;
 mod maintenance_short;
 mod max_pods;
+mod members_without_security_group;
 mod mig_layout;
 mod node_count_uneven;
 mod placement_reserved;
 mod plugin_label;
+mod private_endpoint;
 mod project_id;
 mod queued_without_requests;
 mod rack;
 mod rename_unsupported;
 mod resource_label;
 mod resource_name;
+mod security_group;
 mod setting_unsupported;
 mod system_pool_missing;
 mod taint_automatic;
@@ -67,6 +71,10 @@ pub(super) static RULES: &[&Rule] = &[
     &dra_mps::RULE,
     &bucket_identity::RULE,
     &exclusion_malformed::RULE,
+    &private_endpoint::RULE,
+    &dns_endpoint_open::RULE,
+    &security_group::RULE,
+    &members_without_security_group::RULE,
     &initial_nodes_uneven::RULE,
     &flex_start_duration::RULE,
     &flex_start_conflict::RULE,

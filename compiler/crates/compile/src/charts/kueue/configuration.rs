@@ -69,12 +69,15 @@ pub(super) fn configuration_text(cluster: &Checked<'_>) -> String {
         ]},
         "resources": {"excludeResourcePrefixes": excluded_resources(cluster)},
     });
-    let claims = cluster.queued_claims();
-    if !claims.is_empty() {
-        let mappings = claims
-            .iter()
-            .map(|claim| json!({"name": claim.resource, "deviceClassNames": [claim.device_class]}));
-        configuration["resources"]["deviceClassMappings"] = mappings.collect();
+    let classes = (cluster.granted_classes().into_iter()).map(|name| (name.to_owned(), name));
+    let claims = cluster.queued_claims().into_iter();
+    let claims = claims.map(|claim| (claim.resource, claim.device_class));
+    let mappings: Vec<Value> = classes
+        .chain(claims)
+        .map(|(name, class)| json!({"name": name, "deviceClassNames": [class]}))
+        .collect();
+    if !mappings.is_empty() {
+        configuration["resources"]["deviceClassMappings"] = json!(mappings);
     }
     let settings = cluster.config.kueue.as_ref();
     if settings.is_some_and(|it| it.fair_sharing.value) {

@@ -59,7 +59,7 @@ fn resource_script<'p>(
             compares,
             format!("\ncompare_{number}() {{\n  await_stable\n"),
         );
-        if resource.create.is_empty() {
+        if resource.create.is_empty() && resource.created_with.is_none() {
             segments.push(compares, "  report_missing\n");
         }
         if !resource.create.is_empty() {
@@ -205,7 +205,7 @@ fn compare_field(field: &Field) -> String {
             unreachable!("the second arm matches it with an update command")
         }
         Change::AtCreation { .. } => unreachable!("an existing resource is not compared with it"),
-        Change::InPlace | Change::Resize => ("changes", ""),
+        Change::InPlace | Change::Access | Change::Resize => ("changes", ""),
     };
     let name = quote(field.kind.name);
     let words = ["field", &name, change, &quote(reason)].map(str::to_owned);

@@ -51,7 +51,7 @@ pub(super) fn default_context(plan: &Plan) -> String {
 pub(super) fn credentials(plan: &Plan) -> String {
     match &plan.provisioning.credentials {
         Credentials::Context(_) => "context=${context:-$default_context}\n".to_owned(),
-        Credentials::Fetch(command) => {
+        Credentials::Fetch(commands) => {
             let mut text = String::from("if [ -n \"$context\" ]; then\n");
             let note = format!(
                 "using context {{}} for cluster {} without checking that it belongs to it",
@@ -62,15 +62,17 @@ pub(super) fn credentials(plan: &Plan) -> String {
             text += "else\n";
             // The programs that only create resources are not needed to verify them.
             let queries = plan.provisioning.identity.iter().map(|check| &check.query);
-            let used = queries.chain([command]).filter_map(program_name);
+            let used = queries.chain(commands).filter_map(program_name);
             let mut body = tools_call(used);
             body += &identity_calls(&plan.provisioning).text();
             body += "export KUBECONFIG=\"$work/kubeconfig\"\n";
-            let mut groups = quoted_groups(command, &[]);
-            groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);
-            let command = format_command(0, &groups);
-            body += &format!("{} ||\n", command.trim_end());
-            body += "  { cat \"$work/said\" >&2; die 'cannot fetch a kubeconfig'; }\n";
+            for command in commands {
+                let mut groups = quoted_groups(command, &[]);
+                groups.push(vec![">\"$work/said\"".to_owned(), "2>&1".to_owned()]);
+                let command = format_command(0, &groups);
+                body += &format!("{} ||\n", command.trim_end());
+                body += "  { cat \"$work/said\" >&2; die 'cannot fetch a kubeconfig'; }\n";
+            }
             for line in body.lines() {
                 text += &format!("  {line}\n");
             }

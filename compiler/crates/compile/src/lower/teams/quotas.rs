@@ -1,7 +1,8 @@
 //! The total that the pods of a namespace may use: a ResourceQuota.
 //!
 //! With Kueue, the queues count the usage of a team across its namespaces and make jobs wait. A ResourceQuota of the
-//! same amounts would reject pods of admitted jobs.
+//! same amounts would reject pods of admitted jobs. Only devices of DeviceClasses have one, with the limit of the team,
+//! because Kueue ignores claims that pods name directly (kubernetes-sigs/kueue@ff69552e `pkg/dra/claims.go`).
 //!
 //! Extended resources only support `requests.`, and a resource without an entry is not limited.
 //!
@@ -24,6 +25,9 @@ use super::{COMPONENT, NAME, labels, spans};
 ///
 /// Source: NVIDIA/k8s-dra-driver-gpu docs and `values.yaml` (`resources.gpus.enabled`), 2026-11-22.
 const DRIVER_CLASSES: [&str; 3] = ["gpu.nvidia.com", "mig.nvidia.com", "vfio.gpu.nvidia.com"];
+
+/// The end of the names of DeviceClasses in a ResourceQuota.
+const CLAIMED_DEVICES: &str = ".deviceclass.resource.k8s.io/devices";
 
 /// The ResourceQuota of a namespace; `None` if nothing is limited.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option<Object> {
@@ -57,8 +61,12 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team, index: usize) -> Option
         origins.push(("pods".to_owned(), vec![pods.span]));
         inputs.push(pods.span);
     }
-    if quota.has_gpus() && !cluster.has_queues() {
-        let limits = limits(cluster, team, is_namespace_quota.then_some(index));
+    if quota.has_gpus() {
+        let mut limits = limits(cluster, team, is_namespace_quota.then_some(index));
+        if cluster.has_queues() {
+            // Queues count the templates of claims, but not claims that pods name directly.
+            limits.retain(|key, _| key.ends_with(CLAIMED_DEVICES));
+        }
         inputs.extend(limits.values().flat_map(|(_, spans)| spans));
         let granted = limits.iter().filter(|(_, (_, spans))| !spans.is_empty());
         origins.extend(granted.map(|(key, (_, spans))| (key.clone(), spans.clone())));

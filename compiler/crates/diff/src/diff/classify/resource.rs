@@ -30,6 +30,9 @@ pub(super) fn classify(
                 "it exists: the scripts now compare it with the file, and stop at differences that they cannot change",
             )
         }
+        EntityChange::Added if entity.is_some_and(gives_access) => {
+            Classification::with_reason(Impact::AccessChanged, "it gives access to the cluster")
+        }
         EntityChange::Added => Classification::without_reason(Impact::Added),
         EntityChange::Removed if is_cluster && setting.is_same_cluster() => {
             Classification::with_reason(
@@ -69,6 +72,10 @@ fn classify_removed(
                 ),
             )
         }
+        Some(entity) if gives_access(entity) => Classification::with_reason(
+            Impact::AccessChanged,
+            format!("no script deletes the {kind}: it gives access until you delete it"),
+        ),
         Some(entity) if entity.is_deleted_by_script => Classification::with_reason(
             Impact::Nothing,
             format!("no script deletes the {kind}: it stays until you delete it"),
@@ -117,11 +124,16 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
             let impact = capacity_impact(setting, pools).unwrap_or_else(|| resize_impact(delta));
             Classification::with_source(impact, "nodes are added or removed", field.source)
         }
-        Change::InPlace | Change::MinorVersionSteps { .. } if !is_managed(after, field) => {
+        Change::InPlace | Change::Access | Change::MinorVersionSteps { .. }
+            if !is_managed(after, field) =>
+        {
             Classification::with_reason(
                 Impact::Nothing,
                 "no script manages it any more: it stays as it is until you change it",
             )
+        }
+        Change::Access => {
+            Classification::with_source(Impact::AccessChanged, "changed in place", field.source)
         }
         Change::InPlace | Change::MinorVersionSteps { .. } => {
             Classification::with_source(Impact::Nothing, "changed in place", field.source)
@@ -142,6 +154,12 @@ fn period_impact(path: &str, delta: &Delta) -> Option<Impact> {
     } else {
         Impact::CapacityGained
     })
+}
+
+/// Whether a resource other than the cluster consists of access to it.
+fn gives_access(entity: &Entity) -> bool {
+    let mut kinds = entity.field_kinds.values();
+    entity.component != CLUSTER_SCRIPT && kinds.any(|kind| kind.change == Change::Access)
 }
 
 /// Whether a script still manages a field.

@@ -116,6 +116,7 @@ pub const GENERATED_KINDS: &[(&str, &str)] = &[
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
     ("rbac.authorization.k8s.io/v1", "RoleBinding"),
     ("resource.k8s.io/v1", "DeviceClass"),
+    ("resource.k8s.io/v1", "ResourceClaim"),
     ("resource.k8s.io/v1", "ResourceClaimTemplate"),
     ("resource.nvidia.com/v1beta1", "ComputeDomain"),
     ("scheduling.k8s.io/v1", "PriorityClass"),

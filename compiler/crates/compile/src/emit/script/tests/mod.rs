@@ -155,7 +155,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
             resources,
             known_errors: &[],
             update_state: None,
-            credentials: Credentials::Fetch(Command::new(["cloud", "context", "ml"])),
+            credentials: Credentials::Fetch(vec![Command::new(["cloud", "context", "ml"])]),
             files: vec![script, yaml],
         },
         objects: Vec::new(),

@@ -87,6 +87,8 @@ const BINDING: &str = "kubernetes/kubernetes pkg/apis/rbac/validation/validation
     ValidateClusterRoleBindingUpdate, read 2026-11-22";
 const TEMPLATE: &str = "kubernetes/kubernetes pkg/apis/resource/validation/validation.go, ValidateResourceClaimTemplateUpdate, \
     read 2026-11-22";
+const CLAIM_SPEC: &str = "kubernetes/kubernetes pkg/apis/resource/validation/validation.go, ValidateResourceClaimUpdate, \
+    from memory, 2026-11-29";
 const PRIORITY: &str = "kubernetes/kubernetes pkg/apis/scheduling/validation/validation.go, ValidatePriorityClassUpdate, read \
     2026-11-22";
 const CLASS: &str = "kubernetes/kubernetes pkg/apis/storage/validation/validation.go, ValidateStorageClassUpdate, read \
@@ -348,6 +350,11 @@ pub(super) const KINDS: &[KindImpacts] = &[
             "applies to ResourceClaims that are not allocated yet",
         )],
         ..kind("resource.k8s.io", "DeviceClass", AccessChanged)
+    },
+    KindImpacts {
+        on_delete: WorkloadRestarted,
+        immutable_fields: &[("spec", CLAIM_SPEC)],
+        ..kind("resource.k8s.io", "ResourceClaim", Nothing)
     },
     KindImpacts {
         immutable_fields: &[("spec", TEMPLATE)],

@@ -5,14 +5,14 @@ use std::net::Ipv4Addr;
 
 /// A range of IPv4 addresses, such as `10.20.0.0/16`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ipv4Range {
+pub struct Ipv4Range {
     first: u32,
     prefix: u32,
 }
 
 /// Why a text is not a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum RangeError {
+pub enum RangeError {
     /// It does not have the form `ADDRESS/PREFIX`, or its prefix is longer than 32.
     Malformed,
     /// It has host bits; the range without them.
@@ -21,7 +21,7 @@ pub(crate) enum RangeError {
 
 impl Ipv4Range {
     /// Reads a range.
-    pub(crate) fn parse(text: &str) -> Result<Self, RangeError> {
+    pub fn parse(text: &str) -> Result<Self, RangeError> {
         let (address, prefix) = text.split_once('/').ok_or(RangeError::Malformed)?;
         let address: Ipv4Addr = address.parse().map_err(|_| RangeError::Malformed)?;
         let is_number = prefix.bytes().all(|byte| byte.is_ascii_digit());
@@ -40,26 +40,53 @@ impl Ipv4Range {
         }
     }
 
+    /// Whether the range contains all addresses of another one.
+    pub fn contains(self, other: Self) -> bool {
+        self.prefix <= other.prefix && self.overlaps(other)
+    }
+
+    /// Whether no address of the range is a public address of the internet. Ranges for documentation count as public.
+    ///
+    /// Source: iana.org/assignments/iana-ipv4-special-registry, 2026-11-28.
+    pub fn is_private(self) -> bool {
+        const PRIVATE: [(u32, u32); 9] = [
+            (0x0000_0000, 8),
+            (0x0a00_0000, 8),
+            (0x6440_0000, 10),
+            (0x7f00_0000, 8),
+            (0xa9fe_0000, 16),
+            (0xac10_0000, 12),
+            (0xc0a8_0000, 16),
+            (0xe000_0000, 4),
+            (0xf000_0000, 4),
+        ];
+        let mut private = PRIVATE
+            .map(|(first, prefix)| Self { first, prefix })
+            .into_iter();
+        private.any(|private| private.contains(self))
+    }
+
     /// The length of the prefix.
-    pub(crate) fn prefix(self) -> u32 {
+    pub fn prefix(self) -> u32 {
         self.prefix
     }
 
     /// Whether two ranges have an address in common.
-    pub(crate) fn overlaps(self, other: Self) -> bool {
+    pub fn overlaps(self, other: Self) -> bool {
         let shorter = self.prefix.min(other.prefix);
         let network = |range: Self| u64::from(range.first) >> (32 - shorter);
         network(self) == network(other)
     }
 
     /// One of the ranges with a longer prefix into which this range is divided, by its number from 0.
-    pub(crate) fn part(self, prefix: u32, number: u32) -> Self {
+    #[must_use]
+    pub fn part(self, prefix: u32, number: u32) -> Self {
         let first = self.first.saturating_add(number << (32 - prefix));
         Self { first, prefix }
     }
 
     /// The address at this offset from the first one.
-    pub(crate) fn address(self, offset: u32) -> Ipv4Addr {
+    pub fn address(self, offset: u32) -> Ipv4Addr {
         Ipv4Addr::from_bits(self.first.saturating_add(offset))
     }
 }
@@ -99,6 +126,23 @@ mod tests {
             panic!("host bits");
         };
         assert_eq!(range.to_string(), "10.0.0.0/8");
+    }
+
+    #[test]
+    fn private_ranges() {
+        let is_private = |text| Ipv4Range::parse(text).unwrap().is_private();
+        for text in [
+            "10.0.0.0/8",
+            "172.31.0.0/16",
+            "192.168.1.0/24",
+            "100.64.0.0/10",
+            "0.0.0.0/32",
+        ] {
+            assert!(is_private(text), "{text}");
+        }
+        for text in ["0.0.0.0/0", "8.0.0.0/7", "203.0.113.0/24", "172.32.0.0/16"] {
+            assert!(!is_private(text), "{text}");
+        }
     }
 
     #[test]
