@@ -264,6 +264,10 @@ fn normalize(value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.values_mut().for_each(normalize);
+            // A pool with blue-green upgrades keeps the surge settings that it had before, without effect.
+            if map.get("strategy") == Some(&json!("BLUE_GREEN")) {
+                map.retain(|key, _| !["maxSurge", "maxUnavailable"].contains(&key.as_str()));
+            }
             map.retain(|key, value| {
                 let is_default = match key.as_str() {
                     // Autoscalers change the number of nodes. The scripts remove no add-ons: others may need them.
