@@ -17,6 +17,11 @@ pub struct NodePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["p5.48xlarge", "g2-standard-8", "Standard_NC24ads_A100_v4"]))]
     pub machine: Option<Spanned<String>>,
+    /// Other machine types that the cloud may create instead of `machine`, first choice first. On EKS. They have the
+    /// same GPUs and architecture, and at least the CPUs and the memory of `machine`, for which gpuc plans pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["g6.2xlarge", "g6.4xlarge"]]))]
+    pub alternative_machines: Vec<Spanned<String>>,
     /// The GPUs of a node. With `machine`: the GPUs to attach to a machine type without GPUs (N1 on GKE). Without
     /// `machine`: gpuc selects the smallest machine type with these GPUs. On premises: the GPUs of each host.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -222,6 +222,7 @@ impl<'a> Texts<'a> {
         for pool in &config.node_pools {
             self.add(&pool.name);
             self.add_all(&pool.machine);
+            self.add_all(&pool.alternative_machines);
             self.add_all(pool.gpu.as_ref().map(|gpu| &gpu.model));
             self.add_all(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
             match &pool.capacity.value {
@@ -461,7 +462,7 @@ mod tests {
     #[test]
     fn all_strings_are_found() {
         let pool = json!({
-            "name": "@pool", "machine": "@machine", "gpu": {"model": "@model", "perNode": 1},
+            "name": "@pool", "machine": "@machine", "alternativeMachines": ["@other"], "gpu": {"model": "@model", "perNode": 1},
             "nodes": {"count": 1}, "zones": ["@zone"], "subnets": ["@subnet"], "hosts": ["@host"],
             "capacity": {"reservation": {"id": "@id"}},
             "network": {"placement": {"group": "@pg"}},

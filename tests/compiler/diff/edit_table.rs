@@ -151,6 +151,8 @@ const ROWS: &[EditRow] = &[
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
     (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
+    (EKS, "alternativeMachines: [g6.4xlarge]", "alternativeMachines: [g6.8xlarge]", Replaced, "alternative machine types"),
+    (EKS, "    alternativeMachines: [g6.4xlarge]\n", "", Replaced, "alternative machine types"),
     // The autoscaler sets the number of nodes of an existing pool.
     (EKS, "initial: 3", "initial: 2", Nothing, "initial number of nodes"),
     (AKS, "initial: 3", "initial: 5", Nothing, "initial nodes"),

@@ -54,6 +54,7 @@ const ROWS: &[FieldRow] = &[
     row("eks", "EKS network plugin", "network policies", Own("aws eks update-addon --configuration-values")),
     row("eks", "CloudFormation stack", "template", Own("CloudFormation changes a stack to its template")),
     row("eks", NODE_GROUP, "machine type", Pool("machine_type")),
+    row("eks", NODE_GROUP, "alternative machine types", Pool("machine_type")),
     row("eks", NODE_GROUP, "node image", Pool("os_image_ami_family")),
     row("eks", NODE_GROUP, "zones or subnets", Pool("zones_locations")),
     row("eks", NODE_GROUP, "capacity", Pool("spot_priority")),

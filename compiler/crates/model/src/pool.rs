@@ -93,6 +93,8 @@ pub struct PoolSettings {
     pub disk_gib: Spanned<u32>,
     /// The use of the local disks.
     pub local_disks: Option<Spanned<LocalDisks>>,
+    /// The machine types that the cloud may create instead of the pool's.
+    pub alternative_machines: Vec<Spanned<String>>,
     /// The maximum number of pods on a node.
     pub max_pods: Option<Spanned<u32>>,
     /// The allocatable CPU and memory of a node, which override the estimate.
@@ -123,6 +125,7 @@ impl From<&NodePool> for PoolSettings {
             node_image,
             disk_gib,
             local_disks,
+            alternative_machines,
             max_pods,
             allocatable,
             overcommit,
@@ -150,6 +153,7 @@ impl From<&NodePool> for PoolSettings {
             node_image,
             disk_gib,
             local_disks,
+            alternative_machines,
             max_pods,
             allocatable,
             overcommit,
@@ -244,6 +248,20 @@ impl PoolSpec {
             | Capacity::Reservation(_)
             | Capacity::FlexStart(_) => None,
         }
+    }
+
+    /// The machine types of the nodes, first choice first; empty if the machine type is unresolved, and for hosts.
+    pub fn machine_types(&self) -> Vec<&str> {
+        let first = match self.machine.get() {
+            Some(MachineType::Catalog(machine)) => Some(machine.name),
+            Some(MachineType::Cpu(_)) => self.machine_name.as_ref().map(|name| name.as_str()),
+            Some(MachineType::Host) | None => None,
+        };
+        let others = self.settings.alternative_machines.iter();
+        let others = others.map(|name| name.as_str());
+        first.map_or(Vec::new(), |first| {
+            [first].into_iter().chain(others).collect()
+        })
     }
 
     /// The settings of flex-start machines.

@@ -148,7 +148,7 @@ fn node_group(cluster: &Cluster, section: &Aws, pool: &Pool, own: &Value) -> Val
         "tags": tags,
     });
     if !is_block {
-        group["instanceTypes"] = json!([machine(pool)]);
+        group["instanceTypes"] = json!(pool.machine_types());
     }
     if let Some(repair) = settings.auto_repair {
         group["nodeRepairConfig"] = json!({"enabled": repair.value});

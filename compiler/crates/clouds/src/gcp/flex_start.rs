@@ -2,7 +2,8 @@
 //!
 //! Sources, 2026-11-28: GoogleCloudPlatform/cluster-toolkit modules/compute/gke-node-pool/main.tf and
 //! AI-Hypercomputer/xpk core/capacity.py (flags and their conditions); GoogleCloudPlatform/cluster-toolkit
-//! examples/gke-consumption-options/dws-flex-start-queued (the class, the label and the parameters).
+//! examples/gke-consumption-options/dws-flex-start-queued (the class and the label); kueue.sigs.k8s.io
+//! docs/admission-check-controllers/provisioning (parameters: an annotation of a job takes precedence).
 
 use gpuc_model::PoolSpec;
 use gpuc_model::cloud::ProvisioningClass;

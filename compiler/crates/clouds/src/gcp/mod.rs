@@ -96,6 +96,7 @@ static FACTS: CloudFacts = CloudFacts {
     // docs/samples/accelerators, read 2026-11-21).
     tolerates_requested_resources: true,
     has_compact_placement: true,
+    has_alternative_machines: false,
     reserved_prefixes: &[
         (
             "kubernetes.io/",

@@ -82,6 +82,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let mut inputs = gpuc_model::derive::origins::placement_spans(pool);
     inputs.extend(pool.labels.iter().flat_map(|label| label.origin.inputs()));
     inputs.extend(group.location_spans());
+    inputs.extend(group.alternative_spans());
     inputs.extend([
         checked.autoscaler.span,
         group.machine.span,
@@ -110,7 +111,7 @@ fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
     let mut requirements = vec![
         one_of(
             "node.kubernetes.io/instance-type",
-            json!([group.machine.value]),
+            json!(group.machine_types()),
         ),
         one_of(
             "karpenter.sh/capacity-type",
