@@ -58,6 +58,7 @@ _EFFECTS = {
     "NoExecute": "NO_EXECUTE",
 }
 _AFFINITY = {"any": "ANY_RESERVATION", "none": "NO_RESERVATION", "specific": "SPECIFIC_RESERVATION"}
+QUEUED_TAINT = {"effect": "NO_SCHEDULE", "key": "cloud.google.com/gke-queued", "value": "true"}
 AUTOMATIC_TAINT = {"effect": "NO_SCHEDULE", "key": "nvidia.com/gpu", "value": "present"}
 
 # Flags that set one field of the pool.
@@ -236,6 +237,36 @@ def write(pool, call, creating):
         _system_config(config, call.get("--system-config-from-file"))
     _upgrades(pool, call)
     _autoscaling(pool, call)
+    if creating:
+        _flex_start(pool)
+
+
+def _flex_start(pool):
+    """Reject what flex-start machines do not support.
+
+    Source: GoogleCloudPlatform/cluster-toolkit modules/compute/gke-node-pool/main.tf (preconditions), 2026-11-28.
+    """
+    config, name = pool["config"], "flex-start"
+    if duration := config.get("maxRunDuration"):
+        _duration("--max-run-duration", duration)
+    if pool.get("queuedProvisioning", {}).get("enabled"):
+        name = "queued provisioning"
+        if pool.get("placementPolicy", {}).get("type") == "COMPACT":
+            raise CommandError(1, "ResponseError: code=400, message=queued provisioning does not support COMPACT placement.")
+    elif not config.get("flexStart"):
+        return
+    rejected = {
+        "spot machines": config.get("spot") or config.get("preemptible"),
+        "node autorepair": pool.get("management", {}).get("autoRepair"),
+        "initial nodes": pool.get("initialNodeCount"),
+        "a minimum number of nodes": pool.get("autoscaling", {}).get("totalMinNodeCount"),
+        "a pool without autoscaling": not pool.get("autoscaling", {}).get("enabled"),
+        "reservations":
+            config.get("reservationAffinity", {}).get("consumeReservationType") != "NO_RESERVATION",
+    }
+    for words, is_set in rejected.items():
+        if is_set:
+            raise CommandError(1, f"ResponseError: code=400, message={name} does not support {words}.")
 
 
 _HUGE_PAGES = {"hugepage_size2m": "hugepageSize2m", "hugepage_size1g": "hugepageSize1g"}
@@ -377,4 +408,8 @@ def describe(pool, siblings):
         taints = config.setdefault("taints", [])
         if not any(each["key"] == AUTOMATIC_TAINT["key"] for each in taints):
             taints.append(dict(AUTOMATIC_TAINT))
+    if result.get("queuedProvisioning", {}).get("enabled"):
+        taints = config.setdefault("taints", [])
+        if not any(each["key"] == QUEUED_TAINT["key"] for each in taints):
+            taints.append(dict(QUEUED_TAINT))
     return result

@@ -152,6 +152,20 @@ class Gcloud(Case):
         cpu_pool = self.read("gcloud container node-pools describe default-pool --cluster=c --format=json", *self.WHERE)
         self.assertNotIn("taints", cpu_pool["config"])
 
+    def test_flex_start_pool_starts_empty_without_repairs(self):
+        create = "gcloud container node-pools create flex --cluster=c --machine-type=a2-highgpu-1g --flex-start"
+        create += " --enable-queued-provisioning --num-nodes=0 --enable-autoscaling --total-max-nodes=4"
+        self.run_tool(create + " --no-enable-autorepair", *self.WHERE, rc=1)
+        self.assertIn("queued provisioning does not support reservations", self.error)
+        create += " --reservation-affinity=none"
+        self.run_tool(create + " --enable-autorepair", *self.WHERE, rc=1)
+        self.run_tool(create + " --no-enable-autorepair --max-run-duration=604801s", *self.WHERE, rc=1)
+        self.run_tool(create + " --no-enable-autorepair --spot", *self.WHERE, rc=1)
+        self.run_tool(create + " --no-enable-autorepair --max-run-duration=86400s", *self.WHERE)
+        pool = self.read("gcloud container node-pools describe flex --cluster=c --format=json", *self.WHERE)
+        self.assertEqual((True, "86400s"), (pool["config"]["flexStart"], pool["config"]["maxRunDuration"]))
+        self.assertIn("cloud.google.com/gke-queued", [taint["key"] for taint in pool["config"]["taints"]])
+
     def test_update_requires_exactly_one_group(self):
         self.update("--node-labels=a=b", "--node-taints=x=y:NoSchedule", "--quiet", rc=2)
         self.update("--enable-autoscaling", "--max-nodes=3", "--node-labels=a=b", "--quiet", rc=2)

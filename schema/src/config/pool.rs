@@ -17,6 +17,11 @@ pub struct NodePool {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["p5.48xlarge", "g2-standard-8", "Standard_NC24ads_A100_v4"]))]
     pub machine: Option<Spanned<String>>,
+    /// Other machine types that the cloud may create instead of `machine`, first choice first. On EKS. They have the
+    /// same GPUs and architecture, and at least the CPUs and the memory of `machine`, for which gpuc plans pods.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(extend("examples" = [["g6.2xlarge", "g6.4xlarge"]]))]
+    pub alternative_machines: Vec<Spanned<String>>,
     /// The GPUs of a node. With `machine`: the GPUs to attach to a machine type without GPUs (N1 on GKE). Without
     /// `machine`: gpuc selects the smallest machine type with these GPUs. On premises: the GPUs of each host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,6 +149,22 @@ pub enum Capacity {
     Reservation(Reservation),
     /// An EC2 Capacity Block: GPU machines reserved for fixed days.
     CapacityBlock(CapacityBlock),
+    /// Flex-start machines of Google's Dynamic Workload Scheduler: GPUs for up to seven days, created when they are
+    /// available. On GKE.
+    FlexStart(FlexStart),
+}
+
+impl Capacity {
+    /// The key of the kind in the file.
+    pub const fn key(&self) -> &'static str {
+        match self {
+            Self::OnDemand => "onDemand",
+            Self::Spot(_) => "spot",
+            Self::Reservation(_) => "reservation",
+            Self::CapacityBlock(_) => "capacityBlock",
+            Self::FlexStart(_) => "flexStart",
+        }
+    }
 }
 
 /// Spot machines: cheaper, but the cloud can reclaim them.
@@ -198,6 +219,20 @@ pub struct CapacityBlock {
     /// The time at which the block ends, in UTC. 40 minutes before it, EKS deletes the nodes.
     #[schemars(extend("examples" = ["2026-12-15T11:30:00Z"]))]
     pub end: Spanned<String>,
+}
+
+/// Flex-start machines of Google's Dynamic Workload Scheduler.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct FlexStart {
+    /// The time after which GKE deletes a node, in seconds or hours, at most seven days. Default: seven days.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(regex(pattern = r"^[1-9][0-9]*[sh]$"), extend("examples" = ["24h", "5400s"]))]
+    pub max_run_duration: Option<Spanned<String>>,
+    /// Whether nodes are created only for a ProvisioningRequest, all nodes of a workload at once. With
+    /// `queueing: kueue`, Kueue creates it before it admits a workload. Otherwise, you create it.
+    #[serde(default)]
+    pub queued: Spanned<bool>,
 }
 
 /// High-performance networking of the nodes.

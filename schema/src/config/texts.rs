@@ -222,6 +222,7 @@ impl<'a> Texts<'a> {
         for pool in &config.node_pools {
             self.add(&pool.name);
             self.add_all(&pool.machine);
+            self.add_all(&pool.alternative_machines);
             self.add_all(pool.gpu.as_ref().map(|gpu| &gpu.model));
             self.add_all(pool.zones.iter().chain(&pool.subnets).chain(&pool.hosts));
             match &pool.capacity.value {
@@ -229,6 +230,7 @@ impl<'a> Texts<'a> {
                 Capacity::CapacityBlock(block) => {
                     self.add_all([&block.id, &block.start, &block.end]);
                 }
+                Capacity::FlexStart(flex) => self.add_all(&flex.max_run_duration),
                 Capacity::OnDemand | Capacity::Spot(_) => {}
             }
             if let Some(NodeImage::Version(version)) =
@@ -460,7 +462,7 @@ mod tests {
     #[test]
     fn all_strings_are_found() {
         let pool = json!({
-            "name": "@pool", "machine": "@machine", "gpu": {"model": "@model", "perNode": 1},
+            "name": "@pool", "machine": "@machine", "alternativeMachines": ["@other"], "gpu": {"model": "@model", "perNode": 1},
             "nodes": {"count": 1}, "zones": ["@zone"], "subnets": ["@subnet"], "hosts": ["@host"],
             "capacity": {"reservation": {"id": "@id"}},
             "network": {"placement": {"group": "@pg"}},
@@ -473,6 +475,8 @@ mod tests {
         let block = json!({"name": "@pool", "nodes": {"count": 1},
             "nodeImage": {"version": "@image"},
             "capacity": {"capacityBlock": {"id": "@id", "count": 1, "start": "@start", "end": "@end"}}});
+        let flex = json!({"name": "@pool", "nodes": {"count": 1},
+            "capacity": {"flexStart": {"maxRunDuration": "@duration"}}});
         let vpc = json!({"id": "@vpc", "securityGroup": "@sg",
             "privateSubnets": [{"zone": "@z1", "id": "@s1"}],
             "publicSubnets": [{"zone": "@z2", "id": "@s2"}]});
@@ -505,6 +509,7 @@ mod tests {
             &pool,
         );
         check(&gcp(json!({"existing": {"name": "@cluster"}})), &pool);
+        check(&gcp(json!({"existing": {"name": "@cluster"}})), &flex);
         let azure = |cluster: Value| {
             json!({"azure": {"subscription": "@subscription", "resourceGroup": "@rg",
                 "location": "@location", "cluster": cluster, "tags": {"@ak": "@av"}}})

@@ -50,6 +50,7 @@ const AKS_OPERATOR: &str = "examples/aks-operator-mig/gpu-cluster.yaml";
 const GKE_EXISTING: &str = "tests/compiler/rich/gke-zonal.yaml";
 const SMALLEST: &str = "examples/quickstart/gpu-cluster.yaml";
 const EKS_EXISTING_EXAMPLE: &str = "examples/eks-existing/gpu-cluster.yaml";
+const GKE_FLEX: &str = "tests/compiler/rich/gke-flex.yaml";
 const GKE_RACK: &str = "tests/compiler/rich/gke-rack.yaml";
 const GKE_NETWORKS: &str = "tests/compiler/needs_shell/gcp-networks.yaml";
 const RACK: &str = "examples/on-prem-dgx/gpu-cluster.yaml";
@@ -150,10 +151,15 @@ const ROWS: &[EditRow] = &[
     (EKS, "machine: p4d.24xlarge\n    nodes: {count: 1}", "machine: p4d.24xlarge\n    nodes: {min: 1, max: 2}", CapacityGained, ": nodes"),
     (GKE_SMALL, "nodes: {min: 2, max: 10}", "nodes: {count: 2}", WorkloadRestarted, ": nodes"),
     (GKE, "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {min: 0, max: 4}", "machine: g2-standard-8\n    zones: [us-central1-a]\n    nodes: {count: 1}", WorkloadRestarted, "pool shares: nodes"),
+    (EKS, "alternativeMachines: [g6.4xlarge]", "alternativeMachines: [g6.8xlarge]", Replaced, "alternative machine types"),
+    (EKS, "    alternativeMachines: [g6.4xlarge]\n", "", Replaced, "alternative machine types"),
     // The autoscaler sets the number of nodes of an existing pool.
     (EKS, "initial: 3", "initial: 2", Nothing, "initial number of nodes"),
     (AKS, "initial: 3", "initial: 5", Nothing, "initial nodes"),
     (GKE, "initial: 4", "initial: 2", Nothing, "initial nodes per zone"),
+    (GKE_FLEX, "    capacity: {flexStart: {queued: true}}\n", "", Replaced, "flex-start capacity"),
+    (GKE_FLEX, "{flexStart: {queued: true}}", "{flexStart: {}}", Replaced, "flex-start capacity"),
+    (GKE_FLEX, "maxRunDuration: 24h", "maxRunDuration: 48h", Replaced, "maximum run duration"),
     // The eviction of pods is worse than a change of advertised resources.
     (TAINTED, "value: present, effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),
     (AKS_MIG, "effect: NoSchedule", "effect: NoExecute", WorkloadRestarted, "taints"),

@@ -253,10 +253,7 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
     });
     let nodes = pool.nodes.get().unwrap();
     let gpus = pool.gpus.get().unwrap().as_ref();
-    let machine = match pool.machine.get() {
-        Some(gpuc_model::MachineType::Catalog(machine)) => Some(machine.name.to_owned()),
-        _ => pool.machine_name.as_ref().map(|name| name.value.clone()),
-    };
+    let machine = pool.machine_types().first().copied();
     let has_gpus = gpus.is_some();
     let stack = |value: Value| if has_gpus { value } else { Value::Null };
     // Settings of gpuc-runtime have no effect on pools without it.
@@ -273,6 +270,10 @@ fn pool_properties(cluster: &Cluster, pool: &Pool) -> Vec<(&'static [&'static st
         (
             &["gpu", "machine"],
             json!(gpus.map(|it| json!({"model": it.model.key, "perNode": it.per_node}))),
+        ),
+        (
+            &["alternativeMachines"],
+            texts(&settings.alternative_machines),
         ),
         (&["nodes"], json!({"min": nodes.min, "max": nodes.max})),
         (&["zones"], texts(&settings.zones)),

@@ -111,6 +111,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
 fn drift_group(group: &mut Value, field: &Field) -> bool {
     match field.kind.name {
         "machine type" => group["instanceTypes"] = json!(["m5.large"]),
+        "alternative machine types" => group["instanceTypes"] = json!(["m5.large", "m6i.large"]),
         "node image" => {
             group["amiType"] = json!("WINDOWS_CORE_2022_x86_64");
         }
@@ -187,7 +188,10 @@ fn cluster_is_created_once() {
     let groups: Vec<_> = eks["nodegroups"].as_object().unwrap().keys().collect();
     assert_eq!(groups, ["infer", "slices", "system", "train", "ubuntu"]);
     let infer = &eks["nodegroups"]["infer"];
-    assert_eq!(infer["instanceTypes"], json!(["g5.xlarge"]));
+    assert_eq!(
+        infer["instanceTypes"],
+        json!(["g5.xlarge", "g5.2xlarge", "g5.4xlarge"])
+    );
     assert_eq!(infer["capacityType"], "SPOT");
     assert_eq!(infer["amiType"], "AL2023_x86_64_NVIDIA");
     assert_eq!(infer["labels"]["rack"], "007");

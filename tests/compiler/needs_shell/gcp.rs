@@ -183,6 +183,12 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
             config["resourceLabels"]["extra"] = json!("label");
             config["resourceLabels"]["gpuc-labels"] = json!("yde5di");
         }
+        "flex-start capacity" if field.desired.is_null() => config["flexStart"] = json!(true),
+        "flex-start capacity" => {
+            config.as_object_mut().unwrap().remove("flexStart");
+        }
+        "maximum run duration" => config["maxRunDuration"] = json!("77s"),
+        "location policy" => pool["autoscaling"]["locationPolicy"] = json!("BALANCED"),
         "autoscaling" if field.desired.is_null() => {
             pool["autoscaling"] = json!({"enabled": true, "totalMaxNodeCount": 5});
         }
@@ -216,7 +222,10 @@ fn cluster_is_created_once() {
         json!({"owner": "platform", "cost-center": "ml", "gpuc-cluster": "rich", "gpuc-labels": "bofdon-xpidx3"})
     );
     let pools: Vec<_> = gke["pools"].as_object().unwrap().keys().collect();
-    assert_eq!(pools, ["attached", "infer", "slices", "system", "train"]);
+    assert_eq!(
+        pools,
+        ["attached", "flex", "infer", "slices", "system", "train"]
+    );
     let infer = &gke["pools"]["infer"];
     assert_eq!(
         infer["config"]["labels"],
@@ -246,6 +255,10 @@ fn cluster_is_created_once() {
         infer["locations"],
         json!(["us-central1-a", "us-central1-b"])
     );
+    let flex = &gke["pools"]["flex"];
+    let at = |pointer: &str| flex.pointer(pointer).unwrap();
+    assert_eq!(at("/config/maxRunDuration"), "86400s");
+    assert_eq!(at("/autoscaling/locationPolicy"), "ANY");
     let train = &gke["pools"]["train"];
     assert_eq!(train["config"]["machineType"], "a3-highgpu-8g");
     assert_eq!(

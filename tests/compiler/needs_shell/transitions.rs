@@ -187,8 +187,13 @@ fn variant(base: &Value, name: &str, is_second: bool) -> Value {
     });
     for pool in pools {
         let pool_name = pool["name"].to_string();
+        let is_flex = pool.pointer("/capacity/flexStart").is_some();
         let pool = pool.as_object_mut().unwrap();
         for (key, options) in mutable_settings() {
+            // Flex-start machines support neither a minimum number of nodes nor repairs.
+            if is_flex && ["nodes", "autoRepair"].contains(&key) {
+                continue;
+            }
             // Half of the settings stay as they are in the file.
             let about = format!("{name} {pool_name} {key}");
             if *choose(&[true, false], &about) {
@@ -259,6 +264,10 @@ fn normalize(value: &mut Value) {
     match value {
         Value::Object(map) => {
             map.values_mut().for_each(normalize);
+            // A pool with blue-green upgrades keeps the surge settings that it had before, without effect.
+            if map.get("strategy") == Some(&json!("BLUE_GREEN")) {
+                map.retain(|key, _| !["maxSurge", "maxUnavailable"].contains(&key.as_str()));
+            }
             map.retain(|key, value| {
                 let is_default = match key.as_str() {
                     // Autoscalers change the number of nodes. The scripts remove no add-ons: others may need them.
@@ -278,7 +287,7 @@ fn normalize(value: &mut Value) {
             // GKE adds it to pools with GPUs, and the scripts repeat it when they write taints.
             let automatic =
                 json!({"effect": "NO_SCHEDULE", "key": "nvidia.com/gpu", "value": "present"});
-            list.retain(|it| *it != automatic);
+            list.retain(|it| *it != automatic && it["key"] != "cloud.google.com/gke-queued");
             list.iter_mut().for_each(normalize);
         }
         _ => {}

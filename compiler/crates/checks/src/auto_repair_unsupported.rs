@@ -38,6 +38,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let Some(repair) = pool.settings.auto_repair else {
             continue;
         };
+        // The rule `gke-flex-start-conflict` reports it.
+        if pool.flex_start().is_some() {
+            continue;
+        }
         let message = match facts.node_repair {
             NodeRepair::IfEnabled => continue,
             NodeRepair::Always => format!("{} always replaces unhealthy nodes", facts.name),

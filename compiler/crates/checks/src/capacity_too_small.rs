@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let reserved = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => reservation.count,
             Capacity::CapacityBlock(block) => Some(block.count),
-            Capacity::OnDemand | Capacity::Spot(_) => None,
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => None,
         };
         let (Some(reserved), Some(nodes)) = (reserved, pool.nodes.get()) else {
             continue;

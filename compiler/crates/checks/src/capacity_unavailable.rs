@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "the cloud does not support this kind of capacity",
         checks: "Whether the cloud supports the kind of `capacity`.",
-        reason: "Capacity Blocks exist only on AWS. Your own hosts are not rented, so they have no kind of capacity.",
+        reason: "Capacity Blocks exist only on AWS, flex-start only on GKE. Your own hosts are not rented, so they have no kind of capacity.",
         remedy: "Write a kind that the help lists, or remove `capacity`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let facts = cluster.cloud.facts();
     for pool in &cluster.pools {
         let capacity = &pool.settings.capacity;
-        let kind = capacity_kind(capacity);
+        let kind = capacity.key();
         // `onDemand` is the default, also where the cloud has no kinds.
         if facts.capacity_kinds.contains(&kind) || matches!(capacity.value, Capacity::OnDemand) {
             continue;
@@ -57,15 +57,5 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, capacity.span, message)
             .help(help)
             .emit();
-    }
-}
-
-/// The key of a kind of capacity in the file.
-fn capacity_kind(capacity: &Capacity) -> &'static str {
-    match capacity {
-        Capacity::OnDemand => "onDemand",
-        Capacity::Spot(_) => "spot",
-        Capacity::Reservation(_) => "reservation",
-        Capacity::CapacityBlock(_) => "capacityBlock",
     }
 }

@@ -14,7 +14,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "an existing pool has keys that have no effect",
         checks: "Whether a pool with `existing` has keys that only have an effect when gpuc creates the pool:
-`labels`, `tags`, `zones`, `subnets`, `nodes.initial`, `diskGiB`, `maxPods`, `network`, `upgrade`, and `capacity`
+`labels`, `tags`, `zones`, `subnets`, `alternativeMachines`, `nodes.initial`, `diskGiB`, `maxPods`, `network`,
+`upgrade`, and `capacity`
 where it does not make the cloud taint the nodes.",
         reason: "gpuc generates no cloud commands for such a pool. The keys would be accepted and ignored.",
         remedy: "Remove them. Describe the actual nodes of the pool with `taints`, `sharing`, `os` and
@@ -59,11 +60,13 @@ fn unused_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
     let settings = &pool.settings;
     let disk = Some(settings.disk_gib.span).filter(|span| span.is_written());
     let initial = pool.nodes.get().and_then(|nodes| nodes.initial);
+    let alternative = settings.alternative_machines.first();
     let network = &settings.network;
     let placement = network.placement.as_ref();
     let keys = [
         ("labels", pool.user_labels.keys().next().map(|key| key.span)),
         ("tags", settings.tags.keys().next().map(|key| key.span)),
+        ("alternativeMachines", alternative.map(|name| name.span)),
         ("zones", settings.zones.first().map(|zone| zone.span)),
         (
             "subnets",
@@ -96,6 +99,8 @@ fn unused_capacity(pool: &Pool) -> Option<Span> {
             let eviction = spot.eviction.map(|eviction| eviction.span);
             eviction.or(spot.max_price.map(|price| price.span))
         }
+        // A request for the nodes has the duration.
+        Capacity::FlexStart(_) if is_tainted => None,
         _ => Some(capacity.span),
     }
 }

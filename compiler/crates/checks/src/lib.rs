@@ -20,6 +20,8 @@
 
 mod allocatable_invalid;
 mod allow_unknown;
+mod alternative_machine_different;
+mod alternative_machines_unavailable;
 mod authorized_range_malformed;
 mod authorized_range_redundant;
 mod auto_repair_unsupported;
@@ -404,6 +406,8 @@ pub static RULES: &[&Rule] = &[
     &compute_domains_mixed::RULE,
     &rack_nvlink_unused::RULE,
     &initial_nodes_invalid::RULE,
+    &alternative_machines_unavailable::RULE,
+    &alternative_machine_different::RULE,
 ];
 
 #[cfg(test)]

@@ -82,7 +82,7 @@ fn reservation_id(pool: &Pool) -> Option<&str> {
     match &pool.settings.capacity.value {
         Capacity::Reservation(it) => Some(&it.id.value),
         Capacity::CapacityBlock(it) => Some(&it.id.value),
-        Capacity::OnDemand | Capacity::Spot(_) => None,
+        Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => None,
     }
 }
 
@@ -90,7 +90,7 @@ fn reservation_size(pool: &Pool) -> Option<Spanned<u32>> {
     match &pool.settings.capacity.value {
         Capacity::Reservation(it) => it.count,
         Capacity::CapacityBlock(it) => Some(it.count),
-        Capacity::OnDemand | Capacity::Spot(_) => None,
+        Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => None,
     }
 }
 

@@ -57,7 +57,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let (span, count) = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => (reservation.id.span, reservation.count),
             Capacity::CapacityBlock(block) => (block.id.span, Some(block.count)),
-            Capacity::OnDemand | Capacity::Spot(_) => continue,
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => continue,
         };
         let required = nodes.max.saturating_add(surge);
         let (span, reserved) = match count {

@@ -25,6 +25,8 @@ const GKE_ACCELERATOR_COUNT: &str = "cloud.google.com/gke-accelerator-count";
 pub(crate) struct Hardware {
     /// The machine type.
     pub(crate) machine: Option<(String, Evidence)>,
+    /// The machine types that the cloud may create instead.
+    pub(crate) alternatives: Vec<(String, Evidence)>,
     /// Whether the machine type is in gpuc's catalog, so that it determines the GPUs.
     pub(crate) is_in_catalog: bool,
     /// The GPU model.
@@ -50,6 +52,7 @@ pub(crate) fn hardware(
             .or_else(|| machine(name, group, described, report)),
         ..Hardware::default()
     };
+    hardware.alternatives = alternatives(cx, pool, hardware.machine.as_ref(), report);
     let is_host = !cx.cloud.facts().creates_machines;
     let machine = hardware.machine.clone().filter(|_| !is_host);
     if let Some((machine, evidence)) = &machine
@@ -132,6 +135,62 @@ fn machine_of_karpenter(cx: &Context<'_>, group: &Group<'_>) -> Option<(String, 
     Some((machine.to_owned(), evidence))
 }
 
+/// The machine types that the cloud may create instead of the first one. The file can have those that are not smaller.
+fn alternatives(
+    cx: &Context<'_>,
+    (name, group, described): (&str, &Group<'_>, Option<&CloudPool<'_>>),
+    first: Option<&(String, Evidence)>,
+    report: &mut Report,
+) -> Vec<(String, Evidence)> {
+    let Some((first, _)) = first else {
+        return Vec::new();
+    };
+    let pools = provisioned(cx);
+    let all: Vec<(String, Evidence, String)> =
+        match (pools.iter().find(|it| it.has_group(group)), described) {
+            (Some(pool), _) => (pool.machines().into_iter())
+                .map(|(machine, evidence)| (machine.to_owned(), evidence, pool.object()))
+                .collect(),
+            (None, Some(pool)) => (crate::json::texts(pool.value, "/instanceTypes").into_iter())
+                .map(|machine| {
+                    let at = source(pool.object(), "instanceTypes", machine);
+                    (machine.to_owned(), Evidence::sure(at), pool.object())
+                })
+                .collect(),
+            (None, None) => Vec::new(),
+        };
+    let (kept, rest): (Vec<_>, Vec<_>) =
+        (all.into_iter().skip(1)).partition(|(machine, ..)| is_alternative(cx, first, machine));
+    for (machine, _, object) in rest {
+        let reason = "an alternative machine type has the GPUs and the architecture of the first, and is not smaller";
+        let key = format!("nodePools[{name}].alternativeMachines");
+        report.leave_out(Some(&key), source(object, "instanceTypes", machine), reason);
+    }
+    kept.into_iter()
+        .map(|(machine, evidence, _)| (machine, evidence))
+        .collect()
+}
+
+/// Whether the file can have a machine type as an alternative to another one.
+fn is_alternative(cx: &Context<'_>, first: &str, other: &str) -> bool {
+    if let (Some(first), Some(other)) = (cx.cloud.machine(first), cx.cloud.machine(other)) {
+        return std::ptr::eq(first.gpus.model, other.gpus.model)
+            && first.gpus.count == other.gpus.count
+            && first.gpus.fraction == other.gpus.fraction
+            && first.architecture == other.architecture
+            && first.vcpus <= other.vcpus
+            && first.memory_mib <= other.memory_mib;
+    }
+    match (cx.cloud.machine_name(first), cx.cloud.machine_name(other)) {
+        (MachineName::Cpu(first), MachineName::Cpu(other)) => {
+            first.architecture == other.architecture
+                && first.vcpus <= other.vcpus
+                && first.memory_mib <= other.memory_mib
+        }
+        _ => false,
+    }
+}
+
 fn machine(
     name: &str,
     group: &Group<'_>,
@@ -146,19 +205,7 @@ fn machine(
         if let Some((pointer, machine)) = found.next() {
             let field = pointer.trim_start_matches('/').replace('/', ".");
             let source = source(pool.object(), field, machine);
-            let others = crate::json::texts(pool.value, "/instanceTypes");
-            if others.len() < 2 {
-                return Some((machine.to_owned(), Evidence::sure(source)));
-            }
-            let key = format!("nodePools[{name}].machine");
-            let list = others.join(", ");
-            report.leave_out(
-                Some(&key),
-                source.clone(),
-                format!("a pool has one machine type, and not {list}"),
-            );
-            let reason = format!("the first of {list}");
-            return Some((machine.to_owned(), Evidence::guess(source, reason)));
+            return Some((machine.to_owned(), Evidence::sure(source)));
         }
         // The instance type of a Capacity Block is in the launch template.
         if let Some(machine) = recorded(pool.value, "machine") {

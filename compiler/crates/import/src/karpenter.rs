@@ -64,14 +64,19 @@ impl<'s> Provisioned<'s> {
         own.next().map_or(Vec::new(), |it| texts(it, "/values"))
     }
 
-    /// The only machine type.
+    /// The first machine type.
     pub(crate) fn machine(&self) -> Option<(&'s str, Evidence)> {
+        self.machines().into_iter().next()
+    }
+
+    /// The machine types, first choice first.
+    pub(crate) fn machines(&self) -> Vec<(&'s str, Evidence)> {
         let machines = self.requirement("node.kubernetes.io/instance-type");
-        let [machine] = machines[..] else {
-            return None;
-        };
-        let at = source(self.object(), "spec.template.spec.requirements", machine);
-        Some((machine, Evidence::sure(at)))
+        let at = |machine| source(self.object(), "spec.template.spec.requirements", machine);
+        let machines = machines.into_iter();
+        machines
+            .map(|machine| (machine, Evidence::sure(at(machine))))
+            .collect()
     }
 
     /// The family of the operating system, for example `bottlerocket`, and the release of the image.

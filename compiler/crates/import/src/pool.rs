@@ -288,6 +288,9 @@ fn push_hardware(cx: &Context<'_>, name: &str, hardware: &Hardware, item: &mut E
     let needs_gpus = hardware.has_gpus && !hardware.is_in_catalog;
     if let Some((machine, evidence)) = &hardware.machine {
         item.push("machine", Item::text(machine).with(evidence.clone()));
+        let others = hardware.alternatives.iter();
+        let others = others.map(|(name, evidence)| Item::text(name).with(evidence.clone()));
+        item.push_list("alternativeMachines", others.collect());
         let can_attach = hardware.model.as_ref().is_some_and(|(model, _)| {
             cx.cloud
                 .attach(machine, model, 1)

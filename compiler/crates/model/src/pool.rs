@@ -7,9 +7,9 @@
 use std::ops::Deref;
 
 use gpuc_schema::config::{
-    Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, LocalDisks,
-    Network, NodeImage, NodeLabels, NodePool, OsFamily, SharePlacement, Taint, TaintEffect,
-    TextMap, Upgrade,
+    Allocation, Amounts, Capacity, DevicePlugin, DriverOwner, ExistingPool, Extra, FlexStart,
+    LocalDisks, Network, NodeImage, NodeLabels, NodePool, OsFamily, SharePlacement, Taint,
+    TaintEffect, TextMap, Upgrade,
 };
 use gpuc_schema::gpu::GpuModel;
 use gpuc_schema::{Span, Spanned};
@@ -93,6 +93,8 @@ pub struct PoolSettings {
     pub disk_gib: Spanned<u32>,
     /// The use of the local disks.
     pub local_disks: Option<Spanned<LocalDisks>>,
+    /// The machine types that the cloud may create instead of the pool's.
+    pub alternative_machines: Vec<Spanned<String>>,
     /// The maximum number of pods on a node.
     pub max_pods: Option<Spanned<u32>>,
     /// The allocatable CPU and memory of a node, which override the estimate.
@@ -123,6 +125,7 @@ impl From<&NodePool> for PoolSettings {
             node_image,
             disk_gib,
             local_disks,
+            alternative_machines,
             max_pods,
             allocatable,
             overcommit,
@@ -150,6 +153,7 @@ impl From<&NodePool> for PoolSettings {
             node_image,
             disk_gib,
             local_disks,
+            alternative_machines,
             max_pods,
             allocatable,
             overcommit,
@@ -239,7 +243,32 @@ impl PoolSpec {
     pub fn capacity_period(&self) -> Option<CapacityPeriod> {
         match &self.settings.capacity.value {
             Capacity::CapacityBlock(block) => CapacityPeriod::from_block(block).ok(),
-            Capacity::OnDemand | Capacity::Spot(_) | Capacity::Reservation(_) => None,
+            Capacity::OnDemand
+            | Capacity::Spot(_)
+            | Capacity::Reservation(_)
+            | Capacity::FlexStart(_) => None,
+        }
+    }
+
+    /// The machine types of the nodes, first choice first; empty if the machine type is unresolved, and for hosts.
+    pub fn machine_types(&self) -> Vec<&str> {
+        let first = match self.machine.get() {
+            Some(MachineType::Catalog(machine)) => Some(machine.name),
+            Some(MachineType::Cpu(_)) => self.machine_name.as_ref().map(|name| name.as_str()),
+            Some(MachineType::Host) | None => None,
+        };
+        let others = self.settings.alternative_machines.iter();
+        let others = others.map(|name| name.as_str());
+        first.map_or(Vec::new(), |first| {
+            [first].into_iter().chain(others).collect()
+        })
+    }
+
+    /// The settings of flex-start machines.
+    pub fn flex_start(&self) -> Option<&FlexStart> {
+        match &self.settings.capacity.value {
+            Capacity::FlexStart(flex) => Some(flex),
+            _ => None,
         }
     }
 

@@ -80,7 +80,9 @@ fn node_group(cluster: &Cluster, section: &Aws, pool: &Pool, own: &Value) -> Val
     let (name, of) = (pool.name.value.as_str(), name_in_cloud(cluster));
     let nodes = pool.nodes.get().unwrap();
     let (capacity, is_block) = match &pool.settings.capacity.value {
-        Capacity::OnDemand | Capacity::Reservation(_) => ("ON_DEMAND", false),
+        Capacity::OnDemand | Capacity::Reservation(_) | Capacity::FlexStart(_) => {
+            ("ON_DEMAND", false)
+        }
         Capacity::Spot(_) => ("SPOT", false),
         Capacity::CapacityBlock(_) => ("CAPACITY_BLOCK", true),
     };
@@ -146,7 +148,7 @@ fn node_group(cluster: &Cluster, section: &Aws, pool: &Pool, own: &Value) -> Val
         "tags": tags,
     });
     if !is_block {
-        group["instanceTypes"] = json!([machine(pool)]);
+        group["instanceTypes"] = json!(pool.machine_types());
     }
     if let Some(repair) = settings.auto_repair {
         group["nodeRepairConfig"] = json!({"enabled": repair.value});

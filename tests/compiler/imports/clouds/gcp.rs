@@ -82,7 +82,7 @@ fn node_pool(cluster: &Cluster, section: &Gcp, pool: &Pool, link: &str) -> Value
         "config": node_config(section, pool),
         "management": {
             "autoUpgrade": true,
-            "autoRepair": settings.auto_repair.is_none_or(|it| it.value),
+            "autoRepair": pool.flex_start().is_none() && settings.auto_repair.is_none_or(|it| it.value),
         },
         "networkConfig": {"podRange": "pods", "podIpv4CidrBlock": "10.4.0.0/14"},
         "upgradeSettings": upgrade(pool),
@@ -92,6 +92,9 @@ fn node_pool(cluster: &Cluster, section: &Gcp, pool: &Pool, link: &str) -> Value
         value["autoscaling"] = json!({
             "enabled": true, "totalMinNodeCount": nodes.min, "totalMaxNodeCount": nodes.max, "locationPolicy": "ANY",
         });
+    }
+    if pool.flex_start().is_some_and(|flex| flex.queued.value) {
+        value["queuedProvisioning"] = json!({"enabled": true});
     }
     let max_pods = settings.max_pods.map_or(110, |it| it.value);
     value["maxPodsConstraint"] = json!({"maxPodsPerNode": max_pods.to_string()});
@@ -160,6 +163,11 @@ fn node_config(section: &Gcp, pool: &Pool) -> Value {
                 "key": "compute.googleapis.com/reservation-name",
                 "values": [reservation.id.value],
             });
+        }
+        Capacity::FlexStart(flex) => {
+            let duration = flex.max_run_duration.as_ref();
+            config["flexStart"] = true.into();
+            config["maxRunDuration"] = duration.map_or("604800s", |it| it.as_str()).into();
         }
         Capacity::OnDemand | Capacity::CapacityBlock(_) => {}
     }

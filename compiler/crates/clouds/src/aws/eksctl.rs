@@ -177,11 +177,7 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     let [(min, min_origin), (initial, initial_origin)] = first_sizes(&group);
     let mut mapping = Mapping::default()
         .with_value("name", &pool.name.value, written_origin([pool.name.span]))
-        .with_value(
-            "instanceType",
-            &group.machine.value,
-            written_origin([group.machine.span]),
-        )
+        .with_node(machines_key(&group), machines(&group))
         .with_value(
             "amiFamily",
             &family_name(pool.os.value),
@@ -262,6 +258,29 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
     mapping
         .with_node("tags", tag_node(&tags::all_tags(&group)))
         .finish(own)
+}
+
+/// The key of the instance types: eksctl has one for a single type and one for a list.
+fn machines_key(group: &NodeGroup<'_>) -> &'static str {
+    if group.alternatives().next().is_none() {
+        "instanceType"
+    } else {
+        "instanceTypes"
+    }
+}
+
+/// The instance type, or all of them. EKS creates on-demand nodes in this order of priority.
+///
+/// Source: docs.aws.amazon.com/eks/latest/userguide/managed-node-groups.html, on capacity types (from memory).
+fn machines(group: &NodeGroup<'_>) -> Node {
+    let types = match group.machine_types()[..] {
+        [only] => json!(only),
+        ref several => json!(several),
+    };
+    let spans = [group.machine.span]
+        .into_iter()
+        .chain(group.alternative_spans());
+    Node::from_serializable(&types, written_origin(spans))
 }
 
 /// The minimum and the number of nodes at the creation. A capacity block has no machines before it starts: the scripts

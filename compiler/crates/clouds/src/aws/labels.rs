@@ -6,7 +6,7 @@
 //! (from memory).
 
 use gpuc_model::cloud::CloudLabel;
-use gpuc_model::{Cluster, MachineType, Pool};
+use gpuc_model::{Cluster, Pool};
 
 use super::node_group::NodeGroup;
 use super::{ACCELERATOR_LABEL, karpenter};
@@ -19,7 +19,7 @@ const CAPACITY_TYPE_LABEL: &str = "eks.amazonaws.com/capacityType";
 
 /// The automatic labels of a pool that gpuc creates.
 pub(super) fn automatic_labels(cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
-    let (Some(_), Some(machine)) = (pool.gpus.get(), pool.machine.get()) else {
+    let (Some(_), Some(_)) = (pool.gpus.get(), pool.machine.get()) else {
         return Vec::new();
     };
     let name = &pool.name.value;
@@ -43,18 +43,31 @@ pub(super) fn automatic_labels(cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel
         CloudLabel::certain("karpenter.sh/nodepool", name),
         CloudLabel::certain("karpenter.sh/capacity-type", karpenter::capacity_type(pool)),
     ];
-    let machine = match machine {
-        MachineType::Catalog(machine) => Some(machine.name),
-        _ => pool.machine_name.as_ref().map(|name| name.as_str()),
-    };
-    if let Some((family, size)) = machine.and_then(|machine| machine.split_once('.')) {
-        labels.extend(machine_labels(family, size));
-    }
+    labels.extend(machine_labels(&pool.machine_types()));
     labels.extend(gpu_labels(pool));
     labels
 }
 
-fn machine_labels(family: &str, size: &str) -> Vec<CloudLabel> {
+/// The labels that follow from the names of the machine types. Each node has those of its own type.
+fn machine_labels(machines: &[&str]) -> Vec<CloudLabel> {
+    let mut labels: Vec<CloudLabel> = Vec::new();
+    for label in machines
+        .iter()
+        .flat_map(|machine| labels_of_machine(machine))
+    {
+        match labels.iter_mut().find(|other| other.key == label.key) {
+            Some(other) if other.values.contains(&label.values[0]) => {}
+            Some(other) => other.values.extend(label.values),
+            None => labels.push(label),
+        }
+    }
+    labels
+}
+
+fn labels_of_machine(machine: &str) -> Vec<CloudLabel> {
+    let Some((family, size)) = machine.split_once('.') else {
+        return Vec::new();
+    };
     let mut labels = vec![
         CloudLabel::certain("karpenter.k8s.aws/instance-family", family),
         CloudLabel::certain("karpenter.k8s.aws/instance-size", size),

@@ -89,6 +89,7 @@ static FACTS: CloudFacts = CloudFacts {
     ),
     tolerates_requested_resources: false,
     has_compact_placement: false,
+    has_alternative_machines: true,
     reserved_prefixes: &[
         ("eks.amazonaws.com/", "EKS sets labels with this prefix"),
         ("alpha.eksctl.io/", "eksctl sets labels with this prefix"),

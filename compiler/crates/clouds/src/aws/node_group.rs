@@ -62,6 +62,26 @@ impl<'c> NodeGroup<'c> {
         }
     }
 
+    /// The instance types, first choice first.
+    pub(super) fn machine_types(&self) -> Vec<&'c str> {
+        [self.machine.value]
+            .into_iter()
+            .chain(self.alternatives())
+            .collect()
+    }
+
+    /// The instance types that EC2 may create instead.
+    pub(super) fn alternatives(&self) -> impl Iterator<Item = &'c str> + use<'c> {
+        let names = self.pool.settings.alternative_machines.iter();
+        names.map(|name| name.as_str())
+    }
+
+    /// The spans of the instance types that EC2 may create instead.
+    pub(super) fn alternative_spans(&self) -> impl Iterator<Item = Span> + use<'c> {
+        let names = self.pool.settings.alternative_machines.iter();
+        names.map(|name| name.span)
+    }
+
     /// The catalog entry of its machine type, if it has GPUs.
     pub(super) fn instance(&self) -> Option<&'static Ec2Instance> {
         machines::find(self.machine.value)
@@ -131,7 +151,10 @@ impl<'c> NodeGroup<'c> {
     /// The capacity type of a pool.
     pub(super) fn capacity_type_of(pool: &Pool) -> CapacityType {
         match &pool.settings.capacity.value {
-            Capacity::OnDemand | Capacity::Reservation(_) => CapacityType::OnDemand,
+            // The rule `capacity-unavailable` rejects flex-start.
+            Capacity::OnDemand | Capacity::Reservation(_) | Capacity::FlexStart(_) => {
+                CapacityType::OnDemand
+            }
             Capacity::Spot(_) => CapacityType::Spot,
             Capacity::CapacityBlock(_) => CapacityType::Block,
         }
@@ -142,7 +165,7 @@ impl<'c> NodeGroup<'c> {
         match &self.pool.settings.capacity.value {
             Capacity::Reservation(reservation) => Some(&reservation.id),
             Capacity::CapacityBlock(block) => Some(&block.id),
-            Capacity::OnDemand | Capacity::Spot(_) => None,
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => None,
         }
     }
 

@@ -10,8 +10,13 @@ use gpuc_model::cloud::CloudLabel;
 use gpuc_model::{Pool, Sharing};
 use gpuc_schema::config::{Capacity, DevicePlugin, OsFamily};
 
-use super::accelerator;
 use super::gpudirect::rdma::PROFILE_LABEL;
+use super::{accelerator, flex_start};
+
+/// The label of flex-start nodes.
+///
+/// Source: GoogleCloudPlatform/cluster-toolkit modules/compute/gke-node-pool, 2026-11-28.
+const FLEX_START: &str = "cloud.google.com/gke-flex-start";
 
 /// Labels of a pool that gpuc creates.
 pub(super) fn automatic_labels(pool: &Pool) -> Vec<CloudLabel> {
@@ -36,11 +41,21 @@ pub(super) fn automatic_labels(pool: &Pool) -> Vec<CloudLabel> {
             CloudLabel::certain("cloud.google.com/gke-spot", "true"),
             CloudLabel::possible("cloud.google.com/gke-provisioning", "spot"),
         ]),
+        Capacity::FlexStart(_) => labels.push(CloudLabel::absent("cloud.google.com/gke-spot")),
         _ => labels.extend([
             CloudLabel::absent("cloud.google.com/gke-spot"),
             CloudLabel::possible("cloud.google.com/gke-provisioning", "standard"),
         ]),
     }
+    labels.push(match pool.flex_start() {
+        Some(_) => CloudLabel::certain(FLEX_START, "true"),
+        None => CloudLabel::absent(FLEX_START),
+    });
+    labels.push(if flex_start::is_queued(pool) {
+        CloudLabel::possible(flex_start::QUEUED_KEY, "true")
+    } else {
+        CloudLabel::absent(flex_start::QUEUED_KEY)
+    });
     labels.push(CloudLabel::absent("cloud.google.com/gke-preemptible"));
     let gpudirect = pool.settings.network.gpudirect.as_ref();
     if gpudirect.is_some_and(|it| it.value.is_managed()) {

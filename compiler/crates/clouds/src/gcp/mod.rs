@@ -11,6 +11,7 @@ mod cluster_fields;
 pub mod cpu;
 mod driver_installer;
 mod families;
+mod flex_start;
 mod gpudirect;
 mod labels;
 mod local_ssds;
@@ -50,7 +51,8 @@ use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::storage::VolumeType;
 use gpuc_model::cloud::{
     Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
-    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
+    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, ProvisioningClass,
+    topology_labels,
 };
 use gpuc_model::fabric::{BandwidthFloor, Fabric};
 use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
@@ -94,6 +96,7 @@ static FACTS: CloudFacts = CloudFacts {
     // docs/samples/accelerators, read 2026-11-21).
     tolerates_requested_resources: true,
     has_compact_placement: true,
+    has_alternative_machines: false,
     reserved_prefixes: &[
         (
             "kubernetes.io/",
@@ -122,7 +125,7 @@ static FACTS: CloudFacts = CloudFacts {
     ],
     // The limit of a cluster. The limit of a pool depends on its zones.
     max_nodes: 15_000,
-    capacity_kinds: &["onDemand", "spot", "reservation"],
+    capacity_kinds: &["onDemand", "spot", "reservation", "flexStart"],
     has_managed_control_plane: true,
     announces_node_resources: false,
     storage: Some(&storage::STORAGE),
@@ -254,6 +257,10 @@ impl NodeFacts for Gke {
             labels.extend(labels::automatic_labels(pool));
         }
         labels
+    }
+
+    fn provisioning_class(&self, pool: &PoolSpec) -> Option<ProvisioningClass> {
+        flex_start::provisioning_class(pool)
     }
 
     /// Nodes of machine types with GPUDirect have labels for their topology.

@@ -7,6 +7,8 @@ use gpuc_model::cloud::machine::CpuArchitecture;
 use gpuc_model::{PoolSpec, PoolTaint, SetBy};
 use gpuc_syntax::node::Origin;
 
+use super::flex_start;
+
 /// Taints of a pool that GKE sets automatically.
 pub(super) fn automatic_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
     let mut taints = Vec::new();
@@ -27,6 +29,15 @@ pub(super) fn automatic_taints(pool: &PoolSpec) -> Vec<PoolTaint> {
             machine.map_or(pool.name.span, |machine| machine.span),
             "GKE taints Arm nodes",
             "cloud.google.com/kubernetes-engine/docs/how-to/prepare-arm-workloads-for-deployment",
+        ));
+    }
+    if flex_start::is_queued(pool) {
+        taints.push(automatic_taint(
+            flex_start::QUEUED_KEY,
+            "true",
+            pool.settings.capacity.span,
+            "GKE taints the nodes that only a ProvisioningRequest creates",
+            "GoogleCloudPlatform/cluster-toolkit modules/compute/gke-node-pool, 2026-11-28",
         ));
     }
     taints

@@ -55,6 +55,7 @@ static FACTS: CloudFacts = CloudFacts {
     startup_taints_source: None,
     tolerates_requested_resources: false,
     has_compact_placement: false,
+    has_alternative_machines: false,
     reserved_prefixes: &[HOSTNAME, ARCHITECTURE, OPERATING_SYSTEM],
     deprecated_labels: &[],
     other_accelerators: &[],

@@ -7,7 +7,7 @@
 
 use gpuc_model::check::Checked;
 use gpuc_model::plan::{Chart, Crds, KUBE_SYSTEM, PodSecurity, Release};
-use gpuc_model::{MachineType, Pool, Toleration};
+use gpuc_model::{Pool, Toleration};
 use gpuc_schema::config::TaintEffect;
 use gpuc_syntax::node::{Node, Origin};
 use serde_json::{Map, Value, json};
@@ -61,19 +61,17 @@ const EKSCTL_MACHINES: [&str; 121] = [
 /// Why eksctl's copy does not run on a pool.
 enum Obstacle<'p> {
     Taints,
-    /// Its list does not contain the machine type.
-    Machine(&'p str),
+    /// Its list does not contain these machine types.
+    Machines(Vec<&'p str>),
 }
 
 fn obstacle(pool: &Pool) -> Option<Obstacle<'_>> {
     if !pool.tolerations.iter().all(is_tolerated_by_eksctl) {
         return Some(Obstacle::Taints);
     }
-    let name = match pool.machine.expect_resolved() {
-        MachineType::Catalog(machine) => machine.name,
-        MachineType::Cpu(_) | MachineType::Host => pool.machine_name.as_ref()?.value.as_str(),
-    };
-    (!EKSCTL_MACHINES.contains(&name)).then_some(Obstacle::Machine(name))
+    let mut unknown = pool.machine_types();
+    unknown.retain(|name| !EKSCTL_MACHINES.contains(name));
+    (!unknown.is_empty()).then_some(Obstacle::Machines(unknown))
 }
 
 /// Whether eksctl's copy tolerates a taint (eksctl-io/eksctl:pkg/addons/assets/efa-device-plugin.yaml, and
@@ -95,7 +93,7 @@ fn release(pool: &Pool) -> Option<Release> {
             spans.chain(pool.taints.iter().map(|taint| taint.span)),
             "the EFA plugin that eksctl installs tolerates none of the pool's taints",
         ),
-        Obstacle::Machine(_) => Origin::rule(
+        Obstacle::Machines(_) => Origin::rule(
             spans.chain(pool.machine_name.as_ref().map(|name| name.span)),
             "the EFA plugin that eksctl installs does not run on this machine type",
         ),
@@ -125,8 +123,8 @@ fn values(pool: &Pool, obstacle: &Obstacle<'_>) -> Value {
         "nodeSelector": selector,
         "tolerations": gpuc_model::derive::tolerations(pool),
     });
-    if let Obstacle::Machine(name) = obstacle {
-        values["supportedInstanceLabels"] = json!({"values": [name]});
+    if let Obstacle::Machines(names) = obstacle {
+        values["supportedInstanceLabels"] = json!({"values": names});
     }
     values
 }

@@ -85,8 +85,9 @@ fn allocatable(capacity: Option<NodeCapacity>, format_amount: impl Fn(u64) -> St
 
 fn machine(pool: &Pool) -> String {
     match (pool.machine.expect_resolved(), &pool.machine_name) {
-        (MachineType::Catalog(machine), _) => machine.name.to_owned(),
-        (MachineType::Cpu(_), Some(name)) => name.value.clone(),
+        (MachineType::Catalog(_), _) | (MachineType::Cpu(_), Some(_)) => {
+            pool.machine_types().join(" or ")
+        }
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
     }
 }

@@ -57,9 +57,10 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
     for taint in items(value, "/config/taints") {
         let part = |key| text(taint, key).unwrap_or_default();
         let (key, value, effect) = (part("/key"), part("/value"), effect(part("/effect")));
-        // GKE taints GPU nodes and Arm nodes by itself.
+        // GKE taints GPU nodes, Arm nodes and queued nodes by itself.
         if (key, value) == ("nvidia.com/gpu", "present")
             || (key, value) == ("kubernetes.io/arch", "arm64")
+            || key == "cloud.google.com/gke-queued"
         {
             continue;
         }
@@ -76,15 +77,11 @@ pub(super) fn keys(described: &mut Described<'_>) -> Keys {
             );
         }
     }
+    if !is_true(value, "/config/flexStart") {
+        let reason = "gpuc creates pools with queued provisioning only with flex-start";
+        described.leave_out("", "/queuedProvisioning", reason);
+    }
     for (pointer, reason) in [
-        (
-            "/config/flexStart",
-            "gpuc does not create pools with flex-start",
-        ),
-        (
-            "/queuedProvisioning",
-            "gpuc does not create pools with queued provisioning",
-        ),
         (
             "/config/preemptible",
             "gpuc creates Spot machines, not preemptible ones",
@@ -157,6 +154,9 @@ fn capacity(described: &Described<'_>) -> Option<Item> {
         let at = described.at("/config/spot", true);
         return Some(Item::single("spot", Item::map::<String>([])).sure(at));
     }
+    if is_true(value, "/config/flexStart") {
+        return Some(flex_start(described));
+    }
     let kind = text(value, "/config/reservationAffinity/consumeReservationType")?;
     let reservation = text(value, "/config/reservationAffinity/values/0")?;
     let at = described.at("/config/reservationAffinity/values/0", reservation);
@@ -164,6 +164,23 @@ fn capacity(described: &Described<'_>) -> Option<Item> {
         let id = Item::text(reservation).sure(at);
         Item::single("reservation", Item::single("id", id))
     })
+}
+
+/// Flex-start machines. Without `maxRunDuration`, gpuc creates a pool with the longest duration, seven days.
+fn flex_start(described: &Described<'_>) -> Item {
+    let value = described.pool.value;
+    let mut entries = Vec::new();
+    let pointer = "/config/maxRunDuration";
+    if let Some(duration) = text(value, pointer).filter(|duration| *duration != "604800s") {
+        let duration = Item::text(duration).sure(described.at(pointer, duration));
+        entries.push(("maxRunDuration", duration));
+    }
+    let pointer = "/queuedProvisioning/enabled";
+    if is_true(value, pointer) {
+        entries.push(("queued", Item::bool(true).sure(described.at(pointer, true))));
+    }
+    let at = described.at("/config/flexStart", true);
+    Item::single("flexStart", Item::map(entries).sure(at))
 }
 
 fn network(described: &Described<'_>, keys: &mut Keys) {

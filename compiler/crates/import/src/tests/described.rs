@@ -88,7 +88,7 @@ fn node_groups_of_eks() {
             "account": "123456789012", "region": "us-east-1", "cluster": {"existing": {"hasAutoscaler": true}}, "tags": {"team": "platform"},
         })
     );
-    assert!(keys(&import.report.guessed).contains(&"nodePools[spot].machine"));
+    assert_eq!(spot["alternativeMachines"], json!(["g6.2xlarge"]));
     let left_out = keys(&import.report.left_out);
     assert!(
         left_out.contains(&"cloud.aws.cluster.existing.vpc")

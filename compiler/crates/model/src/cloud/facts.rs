@@ -53,6 +53,8 @@ pub struct CloudFacts {
     pub tolerates_requested_resources: bool,
     /// Whether it supports compact placement of a pool's nodes within one zone.
     pub has_compact_placement: bool,
+    /// Whether the nodes of a pool can have several machine types.
+    pub has_alternative_machines: bool,
     /// Reserved label prefixes, each with the reason.
     pub reserved_prefixes: &'static [(&'static str, &'static str)],
     /// Deprecated labels that the cloud still sets, each with its replacement.

@@ -35,7 +35,7 @@ use machine::Machine;
 pub use machine::MachineName;
 use storage::VolumeType;
 pub use support::{SupportFacts, SupportWindow};
-pub use types::{CloudLabel, DiskRange, NoRdma, NodeDisk};
+pub use types::{CloudLabel, DiskRange, NoRdma, NodeDisk, ProvisioningClass};
 
 /// Settings of pods that use a pool's interconnect.
 #[derive(Clone, Debug, Default)]
@@ -148,6 +148,12 @@ pub trait NodeFacts {
     fn own_labels(&self, cluster: &Cluster, pool: &Pool) -> Vec<CloudLabel> {
         let _ = (cluster, pool);
         Vec::new()
+    }
+
+    /// The class of the ProvisioningRequests that create a pool's nodes, if nodes are created only on request.
+    fn provisioning_class(&self, pool: &PoolSpec) -> Option<ProvisioningClass> {
+        let _ = pool;
+        None
     }
 
     /// The prefixes of labels of this cloud that a pool's nodes do not have.

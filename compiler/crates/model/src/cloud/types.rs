@@ -98,3 +98,17 @@ impl CloudLabel {
         }
     }
 }
+
+/// How a cloud creates all nodes of a workload at once, on a request: the class of a ProvisioningRequest, and its
+/// effects on the pods.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProvisioningClass {
+    /// The class.
+    pub name: &'static str,
+    /// The label of the nodes that belong to a request.
+    pub node_label: &'static str,
+    /// The key of the label's value in the details that the cloud adds to the request.
+    pub label_detail: &'static str,
+    /// Parameters of the request.
+    pub parameters: Vec<(&'static str, String)>,
+}

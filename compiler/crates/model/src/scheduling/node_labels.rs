@@ -9,7 +9,7 @@ use gpuc_schema::config::MigStrategy;
 use gpuc_schema::gpu::{Basis, product};
 
 use crate::gpu_labels::{GPU_PRESENT, GpuLabelWriter, is_gpu_label};
-use crate::{Cluster, DEDICATED_TO, MachineType, POOL_LABEL, Pool, PoolGpus, Sharing};
+use crate::{Cluster, DEDICATED_TO, POOL_LABEL, Pool, PoolGpus, Sharing};
 
 /// The possible values of a label.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -121,13 +121,14 @@ impl NodeLabels {
                 self.insert_known(&key, architecture.label());
             }
         }
-        let name = match pool.machine.get() {
-            Some(MachineType::Catalog(machine)) => Some(machine.name),
-            Some(MachineType::Cpu(_)) => pool.machine_name.as_ref().map(|it| it.as_str()),
-            _ => None,
-        };
-        if let Some(name) = name {
-            self.insert_known("node.kubernetes.io/instance-type", name);
+        let key = "node.kubernetes.io/instance-type";
+        match pool.machine_types()[..] {
+            [] => {}
+            [name] => self.insert_known(key, name),
+            ref names => {
+                let names = names.iter().map(|name| Some((*name).to_owned()));
+                self.insert(key, LabelValue::OneOf(names.collect()));
+            }
         }
     }
 

@@ -139,7 +139,7 @@ nodePools:
             "0104 10:31: unknown value `mixd` for `nodePools[0].sharing.mig.strategy`; help: did you mean `mixed`? the values are `single` and `mixed`",
             "0105 11:15: `spot` for `nodePools[0].capacity` must be a key with settings; help: write `{spot: {}}`, or `spot:` with nested settings",
             "0106 12:5: missing key `perNode` in `nodePools[0].gpu`; help: add `perNode:`",
-            "0103 13:5: unknown key `nodez` in `nodePools[1]`; help: did you mean `nodes`? the keys are `name`, `machine`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `nodeImage`, `diskGiB`, `localDisks`, `maxPods`, `allocatable`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
+            "0103 13:5: unknown key `nodez` in `nodePools[1]`; help: did you mean `nodes`? the keys are `name`, `machine`, `alternativeMachines`, `gpu`, `nodes`, `zones`, `subnets`, `hosts`, `capacity`, `network`, `os`, `nodeImage`, `diskGiB`, `localDisks`, `maxPods`, `allocatable`, `sharing`, `overcommit`, `labels`, `taints`, `dedicatedTo`, `tags`, `upgrade`, `autoRepair`, `existing` and `stack`",
             "0106 13:5: missing key `name` in `nodePools[1]`; help: add `name:`",
             "0102 14:14: `nodePools[1].diskGiB` must be an integer from 1 to 65536, not `4294967296`; help: write an integer from 1 to 65536",
             "0106 15:5: missing key `model` in `nodePools[1].gpu`; help: add `model:`",

@@ -108,6 +108,9 @@ compare_1() {
   field 'machine type' replaces 'the machine type of an EKS node group is immutable' \
     '"g6.2xlarge"' \
     '.nodegroup | .instanceTypes[0] // .tags["gpuc.dev/machine"] // ""'
+  field 'alternative machine types' replaces 'the machine types of an EKS node group are immutable' \
+    '[]' \
+    '.nodegroup.instanceTypes // [] | .[1:]'
   field 'node image' replaces 'the image type of an EKS node group is immutable' \
     '"AL2023_x86_64_NVIDIA"' \
     '.nodegroup | if .amiType == "CUSTOM" then .tags["gpuc.dev/image"] // "CUSTOM" else .amiType end'

@@ -54,7 +54,8 @@ def taints:
   .config.taints // []
   | map({key, value: (.value // ""), effect}
       | select(.effect != "NO_SCHEDULE"
-          or (.key != "kubernetes.io/arch" and (.key != "nvidia.com/gpu" or .value != "present"))));
+          or (.key != "kubernetes.io/arch" and .key != "cloud.google.com/gke-queued"
+            and (.key != "nvidia.com/gpu" or .value != "present"))));
 
 def our_taints:
   remembered(.config.labels; "gpuc[.]dev/taints") as $marks

@@ -56,6 +56,10 @@ compare_1() {
     'a pool cannot switch between spot and on-demand capacity after creation' \
     false \
     '.config.spot // false'
+  field 'flex-start capacity' replaces \
+    'a pool cannot switch to or from flex-start or queued provisioning after creation' \
+    null \
+    'if .config.flexStart then {queued: (.queuedProvisioning.enabled // false)} else null end'
   field reservation replaces 'the reservation of a pool cannot be changed after creation' \
     null \
     '.config.reservationAffinity // {} | if .consumeReservationType == "SPECIFIC_RESERVATION" then .values[0] else null end'

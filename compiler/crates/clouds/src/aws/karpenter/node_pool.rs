@@ -82,6 +82,7 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
     let mut inputs = gpuc_model::derive::origins::placement_spans(pool);
     inputs.extend(pool.labels.iter().flat_map(|label| label.origin.inputs()));
     inputs.extend(group.location_spans());
+    inputs.extend(group.alternative_spans());
     inputs.extend([
         checked.autoscaler.span,
         group.machine.span,
@@ -97,7 +98,8 @@ pub(super) fn object(checked: &Checked<'_>, pool: &Pool) -> Object {
 /// The capacity type of a pool in Karpenter.
 pub(crate) fn capacity_type(pool: &Pool) -> &'static str {
     match &pool.settings.capacity.value {
-        Capacity::OnDemand => "on-demand",
+        // The rule `capacity-unavailable` rejects flex-start.
+        Capacity::OnDemand | Capacity::FlexStart(_) => "on-demand",
         Capacity::Spot(_) => "spot",
         // Karpenter uses one capacity type for both, and then only reserved machines.
         Capacity::Reservation(_) | Capacity::CapacityBlock(_) => "reserved",
@@ -109,7 +111,7 @@ fn requirements(group: &NodeGroup<'_>) -> Vec<Value> {
     let mut requirements = vec![
         one_of(
             "node.kubernetes.io/instance-type",
-            json!([group.machine.value]),
+            json!(group.machine_types()),
         ),
         one_of(
             "karpenter.sh/capacity-type",

@@ -10,9 +10,9 @@ use super::super::node_group::{NodeGroup, api_effect_name};
 use super::super::node_image;
 use super::super::{local_disks, ownership, tags};
 use super::kinds::{
-    BLOCK_RELEASE, BLOCK_SIZE, BLOCK_START, BLOCK_VERSION, CAPACITY, DISK, EFA, IMAGE,
-    IMAGE_VERSION, INITIAL_SIZE, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS, PLACEMENT_GROUP,
-    RELEASE, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+    ALTERNATIVES, BLOCK_RELEASE, BLOCK_SIZE, BLOCK_START, BLOCK_VERSION, CAPACITY, DISK, EFA,
+    IMAGE, IMAGE_VERSION, INITIAL_SIZE, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS,
+    PLACEMENT_GROUP, RELEASE, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
 };
 
 /// Every field, in the order in which they are compared and updated.
@@ -91,6 +91,11 @@ fn immutable_fields(group: &NodeGroup<'_>) -> Vec<Field> {
             &MACHINE,
             json!(group.machine.value),
             vec![group.machine.span],
+        ),
+        (
+            &ALTERNATIVES,
+            json!(group.alternatives().collect::<Vec<_>>()),
+            group.alternative_spans().collect(),
         ),
         (
             &IMAGE,

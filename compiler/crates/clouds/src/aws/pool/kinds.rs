@@ -9,6 +9,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     name: "EKS node group",
     fields: &[
         MACHINE,
+        ALTERNATIVES,
         IMAGE,
         LOCATION,
         CAPACITY,
@@ -52,6 +53,16 @@ pub(super) const MACHINE: FieldKind = FieldKind {
     create_flag: None,
     change: Change::Replacement {
         reason: "the machine type of an EKS node group is immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const ALTERNATIVES: FieldKind = FieldKind {
+    name: "alternative machine types",
+    read: ".nodegroup.instanceTypes // [] | .[1:]",
+    create_flag: None,
+    change: Change::Replacement {
+        reason: "the machine types of an EKS node group are immutable",
     },
     source: EKS_API,
 };

@@ -72,7 +72,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         match &pool.settings.capacity.value {
             Capacity::Reservation(it) => validate(&it.id, "cr-", "capacity reservation"),
             Capacity::CapacityBlock(it) => validate(&it.id, "cr-", "capacity block"),
-            Capacity::OnDemand | Capacity::Spot(_) => {}
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => {}
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod access_entry_invalid;
 mod account_malformed;
+mod alternative_machine_efa;
 mod autoscaler_target_mismatch;
 mod aws_id_malformed;
 mod capacity_block_ended;
@@ -109,6 +110,7 @@ pub(super) static RULES: &[&Rule] = &[
     &access_entry_invalid::RULE,
     &member_without_access_entry::RULE,
     &initial_nodes_unsupported::RULE,
+    &alternative_machine_efa::RULE,
 ];
 
 /// The pools that gpuc creates.

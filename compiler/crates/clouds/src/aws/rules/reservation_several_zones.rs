@@ -40,7 +40,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let id = match &pool.settings.capacity.value {
             Capacity::Reservation(reservation) => &reservation.id,
             Capacity::CapacityBlock(block) => &block.id,
-            Capacity::OnDemand | Capacity::Spot(_) => continue,
+            Capacity::OnDemand | Capacity::Spot(_) | Capacity::FlexStart(_) => continue,
         };
         if let Some(zones) = describe_unless_one_zone(pool) {
             report

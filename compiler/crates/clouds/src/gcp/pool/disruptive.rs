@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use super::super::setting::Setting;
 use super::super::{
-    accelerator, create_section, gpudirect, machines, os, system_config, workload_policy,
+    accelerator, create_section, flex_start, gpudirect, machines, os, system_config,
+    workload_policy,
 };
 use super::{PoolLowering, kinds};
 
@@ -92,10 +93,39 @@ impl PoolLowering<'_> {
         Setting::new(&kinds::SPOT, json!(spot), capacity.span).with_flags(flag)
     }
 
+    /// Flex-start machines, and the time that they run.
+    pub(super) fn flex_start(&self) -> Vec<Setting> {
+        let span = self.pool.settings.capacity.span;
+        let Some(flex) = self.pool.flex_start() else {
+            return vec![Setting::new(&kinds::FLEX_START, Value::Null, span)];
+        };
+        let seconds = flex_start::run_seconds(flex).unwrap_or_else(|| {
+            unreachable!("the rule `gke-flex-start-duration` rejects an invalid duration")
+        });
+        let duration = format!("{seconds}s");
+        let queued = (flex.queued.value).then(|| "--enable-queued-provisioning".to_owned());
+        let written = flex.max_run_duration.as_ref();
+        let desired = json!({"queued": flex.queued.value});
+        vec![
+            Setting::new(&kinds::FLEX_START, desired, span)
+                .with_flag("--flex-start")
+                .with_flags(queued),
+            Setting::new(
+                &kinds::MAX_RUN_DURATION,
+                json!(duration),
+                written.map_or(span, |written| written.span),
+            )
+            .with_flag(format!("--max-run-duration={duration}")),
+        ]
+    }
+
     pub(super) fn reservation(&self) -> Setting {
         let capacity = &self.pool.settings.capacity;
         let Capacity::Reservation(reservation) = &capacity.value else {
-            return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span);
+            // Flex-start machines never come from a reservation.
+            let none = self.pool.flex_start();
+            let none = none.map(|_| "--reservation-affinity=none".to_owned());
+            return Setting::new(&kinds::RESERVATION, Value::Null, capacity.span).with_flags(none);
         };
         let id = &reservation.id;
         Setting::new(&kinds::RESERVATION, json!(id.value), id.span)

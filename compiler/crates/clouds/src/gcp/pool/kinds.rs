@@ -20,6 +20,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     GPU_SETTINGS,
     LOCAL_SSDS,
     SPOT,
+    FLEX_START,
+    MAX_RUN_DURATION,
     RESERVATION,
     PLACEMENT,
     INTERFACES,
@@ -31,6 +33,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     WORKLOAD_METADATA,
     RESOURCE_LABELS,
     AUTOSCALING,
+    LOCATION_POLICY,
     TAINTS,
     LABELS,
     UPGRADE,
@@ -101,6 +104,28 @@ pub(super) const SPOT: FieldKind = FieldKind {
         reason: "a pool cannot switch between spot and on-demand capacity after creation",
     },
     source: UPDATE_REFUSES,
+};
+
+pub(super) const FLEX_START: FieldKind = FieldKind {
+    name: "flex-start capacity",
+    read: "if .config.flexStart then {queued: (.queuedProvisioning.enabled // false)} else null end",
+    create_flag: Some("--flex-start"),
+    change: Change::Replacement {
+        reason: "a pool cannot switch to or from flex-start or queued provisioning after creation",
+    },
+    source: "gcloud container node-pools create --help, Google Cloud SDK 528.0.0; gcloud parses the change, and what \
+             GKE allows of it is not documented (2026-11-28)",
+};
+
+pub(super) const MAX_RUN_DURATION: FieldKind = FieldKind {
+    name: "maximum run duration",
+    read: ".config.maxRunDuration // null",
+    create_flag: Some("--max-run-duration"),
+    change: Change::Replacement {
+        reason: "running nodes keep the duration with which they were created",
+    },
+    source: "gcloud container node-pools create --help, Google Cloud SDK 528.0.0; gcloud parses the change, and what \
+             GKE allows of it is not documented (2026-11-28)",
 };
 
 pub(super) const RESERVATION: FieldKind = FieldKind {
@@ -203,6 +228,14 @@ pub(super) const AUTOSCALING: FieldKind = FieldKind {
            if .maxNodeCount then {perZone: true} \
            else {min: (.totalMinNodeCount // 0), max: (.totalMaxNodeCount // 0)} end else null end",
     create_flag: Some("--enable-autoscaling"),
+    change: Change::InPlace,
+    source: UPDATE_HELP,
+};
+
+pub(super) const LOCATION_POLICY: FieldKind = FieldKind {
+    name: "location policy",
+    read: ".autoscaling.locationPolicy // null",
+    create_flag: Some("--location-policy"),
     change: Change::InPlace,
     source: UPDATE_HELP,
 };

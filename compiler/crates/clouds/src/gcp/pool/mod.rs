@@ -80,6 +80,7 @@ impl PoolLowering<'_> {
         settings.extend(self.gpus());
         settings.extend(self.local_ssds());
         settings.push(self.spot());
+        settings.extend(self.flex_start());
         settings.push(self.reservation());
         settings.push(self.placement());
         settings.push(self.interfaces());

@@ -77,9 +77,19 @@ impl PoolLowering<'_> {
     }
 
     pub(super) fn management(&self) -> Setting {
-        let flags = ["--enable-autoupgrade", "--enable-autorepair"].map(str::to_owned);
-        let desired = json!({"upgrade": true, "repair": true});
-        Setting::new(&kinds::MANAGEMENT, desired, Span::NONE)
+        // GKE does not repair flex-start machines: it could not replace one at once.
+        let (repairs, span) = match self.pool.flex_start() {
+            Some(_) => (false, self.pool.settings.capacity.span),
+            None => (true, Span::NONE),
+        };
+        let repair = if repairs {
+            "--enable-autorepair"
+        } else {
+            "--no-enable-autorepair"
+        };
+        let flags = ["--enable-autoupgrade", repair].map(str::to_owned);
+        let desired = json!({"upgrade": true, "repair": repairs});
+        Setting::new(&kinds::MANAGEMENT, desired, span)
             .with_flags(flags.clone())
             .with_update(self.update(flags))
     }
@@ -106,13 +116,25 @@ impl PoolLowering<'_> {
         let range = self.pool.nodes.expect_resolved();
         let zones = location::pool_zones(section(&self.cluster.config), self.pool);
         let size = nodes::pool_size(range, zones.len());
-        let scaling = Setting::new(
-            &kinds::AUTOSCALING,
-            size.autoscaling_limits(),
-            range.min_span,
-        )
-        .with_flags(size.create_flags())
-        .with_update(self.update(size.autoscaling_flags()));
+        // GKE creates flex-start machines in any zone that has them.
+        let policy = self.pool.flex_start().map(|_| "ANY");
+        let policy_flag = policy.map(|policy| format!("--location-policy={policy}"));
+        let update = self.update(
+            size.autoscaling_flags()
+                .into_iter()
+                .chain(policy_flag.clone()),
+        );
+        let limits = size.autoscaling_limits();
+        let scaling = Setting::new(&kinds::AUTOSCALING, limits, range.min_span)
+            .with_flags(size.create_flags())
+            .with_update(update.clone());
+        let policy = policy.map(|policy| {
+            let span = self.pool.settings.capacity.span;
+            Setting::new(&kinds::LOCATION_POLICY, json!(policy), span)
+                .with_flags(policy_flag)
+                .with_update(update)
+        });
+        let scaling = [scaling].into_iter().chain(policy);
         let per_zone = match size {
             nodes::PoolSize::Fixed { per_zone } => per_zone,
             nodes::PoolSize::Autoscaled {
@@ -121,7 +143,7 @@ impl PoolLowering<'_> {
                 let initial = range.initial.map(|initial| {
                     Setting::new(&kinds::INITIAL_NODES, json!(initial_per_zone), initial.span)
                 });
-                return [scaling].into_iter().chain(initial).collect();
+                return scaling.chain(initial).collect();
             }
         };
         let flags = [
@@ -131,6 +153,6 @@ impl PoolLowering<'_> {
         let resize = self.target.cluster_command("resize").with_arguments(flags);
         let nodes =
             Setting::new(&kinds::NODES, json!(per_zone), range.min_span).with_update(resize);
-        vec![scaling, nodes]
+        scaling.chain([nodes]).collect()
     }
 }

@@ -9,6 +9,8 @@ mod dra_mps;
 mod driver_owner;
 mod driver_version;
 mod exclusion_malformed;
+mod flex_start_conflict;
+mod flex_start_duration;
 mod fractional_gpu_unverified;
 mod gpudirect_interfaces;
 mod gpudirect_managed;
@@ -26,6 +28,7 @@ mod placement_reserved;
 mod plugin_label;
 mod private_endpoint;
 mod project_id;
+mod queued_without_requests;
 mod rack;
 mod rename_unsupported;
 mod resource_label;
@@ -73,6 +76,9 @@ pub(super) static RULES: &[&Rule] = &[
     &security_group::RULE,
     &members_without_security_group::RULE,
     &initial_nodes_uneven::RULE,
+    &flex_start_duration::RULE,
+    &flex_start_conflict::RULE,
+    &queued_without_requests::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,

@@ -8,7 +8,7 @@ use gpuc_syntax::node::Origin;
 use serde_json::{Value, json};
 
 use super::cohort::COHORT;
-use super::{API_VERSION, COMPONENT, flavor};
+use super::{API_VERSION, COMPONENT, flavor, provisioning};
 
 /// The queue of a team.
 pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
@@ -32,6 +32,9 @@ pub(super) fn object(cluster: &Checked<'_>, team: &Team) -> Object {
     });
     if let Some(weight) = team.settings.weight.filter(|_| settings.fair_sharing.value) {
         spec["fairSharing"] = json!({"weight": weight.value});
+    }
+    if let Some(strategy) = provisioning::checks_strategy(cluster, team) {
+        spec["admissionChecksStrategy"] = strategy;
     }
     let object = json!({
         "apiVersion": API_VERSION,

@@ -7,6 +7,7 @@
 mod cluster_queue;
 mod cohort;
 mod flavor;
+mod provisioning;
 mod topology;
 
 use std::collections::BTreeSet;
@@ -32,9 +33,11 @@ pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let grants = cluster.teams.iter().flat_map(Team::grants);
     let pools: BTreeSet<usize> = grants.map(|grant| grant.pool).collect();
     let pools = pools.into_iter().map(|index| &cluster.pools[index]);
-    let mut objects: Vec<Object> = pools
-        .map(|pool| flavor::pool_flavor(cluster, pool))
-        .collect();
+    let mut objects = Vec::new();
+    for pool in pools {
+        objects.push(flavor::pool_flavor(cluster, pool));
+        objects.extend(provisioning::objects(cluster, pool).into_iter().flatten());
+    }
     objects.extend(unpinned_flavor(cluster));
     objects.extend(topology::object(cluster));
     objects.push(cohort::object(cluster));

@@ -249,8 +249,8 @@ fn deletion_rank(kind: &str) -> u8 {
         "LocalQueue" => 0,
         "ClusterQueue" => 1,
         "ResourceQuota" => 5,
-        "Cohort" | "ResourceFlavor" => 3,
-        "Topology" => 4,
+        "AdmissionCheck" | "Cohort" | "ResourceFlavor" => 3,
+        "ProvisioningRequestConfig" | "Topology" => 4,
         _ => 2,
     }
 }

@@ -95,11 +95,13 @@ fn pool_view(pool: &Pool, words: &PoolSummary) -> PoolView {
 }
 
 fn pool_marks(pool: &Pool) -> Vec<String> {
-    let had = match pool.settings.capacity.value {
+    let had = match &pool.settings.capacity.value {
         Capacity::OnDemand => None,
         Capacity::Spot(_) => Some("spot".to_owned()),
         Capacity::Reservation(_) => Some("reserved".to_owned()),
         Capacity::CapacityBlock(_) => Some("capacity block".to_owned()),
+        Capacity::FlexStart(flex) if flex.queued.value => Some("flex-start, queued".to_owned()),
+        Capacity::FlexStart(_) => Some("flex-start".to_owned()),
     };
     let whom = pool.settings.dedicated_to.as_ref();
     let whom = whom.map(|whom| format!("for {}", whom.value));

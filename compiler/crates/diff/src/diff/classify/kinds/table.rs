@@ -259,6 +259,10 @@ pub(super) const KINDS: &[KindImpacts] = &[
         ..kind("jobset.x-k8s.io", "JobSet", Nothing)
     },
     KindImpacts {
+        immutable_fields: &[("spec.controllerName", KUEUE)],
+        ..kind(QUEUES, "AdmissionCheck", AccessChanged)
+    },
+    KindImpacts {
         on_delete: QuotaCut,
         field_impacts: &[
             FieldImpact::Quota("spec.resourceGroups"),
@@ -278,6 +282,7 @@ pub(super) const KINDS: &[KindImpacts] = &[
         immutable_fields: &[("spec.clusterQueue", KUEUE)],
         ..kind(QUEUES, "LocalQueue", AccessChanged)
     },
+    kind(QUEUES, "ProvisioningRequestConfig", AccessChanged),
     KindImpacts {
         field_impacts: &[],
         // Only with a topology: see `is_mutable_flavor`.
