@@ -23,7 +23,7 @@ fn only_gke_accepts_them() {
              {{name: gpu, machine: {machine}, nodes: {{count: 1}}, {upgrade}}}"
         )
     };
-    let gcp = "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}";
+    let gcp = "{gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}}";
     assert_eq!(
         findings(gcp, &pools("e2-standard-4", "g2-standard-8")),
         [""; 0]

@@ -24,8 +24,7 @@ use Rejection::{Reported, Resolved};
 const AWS: &str = r#"{aws: {account: "123456789012", region: us-east-1, cluster: {create: {}}}}"#;
 const AZURE: &str = "{azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: ml, \
                      location: eastus, cluster: {existing: {}}}}";
-const GCP: &str =
-    "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}";
+const GCP: &str = "{gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}";
 const LAB: &str = "{onPrem: {context: lab}}";
 
 /// The conflict, the value of `cloud`, the keys of the pool, and the reason why the conflict cannot occur.

@@ -38,7 +38,7 @@ const CLUSTERS: [(&str, &str); 3] = [
         "machine: m7i.xlarge",
     ),
     (
-        "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}",
+        "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}",
         "machine: e2-standard-4",
     ),
     (

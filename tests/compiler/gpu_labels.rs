@@ -8,8 +8,8 @@ use crate::support::examples::{compiled_examples, compiled_rich};
 use crate::support::{Outcome, compile_text};
 
 const AWS: &str = "aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}";
-const GKE: &str = "gcp: {project: my-project, location: us-central1, cluster: {create: {}}}";
-const EXISTING: &str = "gcp: {project: my-project, location: us-central1, cluster: {existing: {}}}";
+const GKE: &str = "gcp: {project: my-project, location: us-central1, nodeServiceAccount: gke-nodes@my-project.iam.gserviceaccount.com, cluster: {create: {}}}";
+const EXISTING: &str = "gcp: {project: my-project, location: us-central1, nodeServiceAccount: gke-nodes@my-project.iam.gserviceaccount.com, cluster: {existing: {}}}";
 const ON_PREM: &str = "onPrem: {context: demo}";
 const L4: &str = "machine: g6.xlarge";
 const L4_GKE: &str = "machine: g2-standard-4";

@@ -53,7 +53,7 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         key: "gcp",
-        cloud: "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+        cloud: "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
         pool: "machine: a2-highgpu-1g",
         single: "{profile: 1g.5gb, count: 7}",
         mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",

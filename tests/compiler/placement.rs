@@ -109,7 +109,7 @@ impl RandomCluster {
                 "machine: m7i.xlarge, nodes: {count: 2}",
             ),
             "gcp" => (
-                "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "machine: e2-standard-4, nodes: {count: 2}",
             ),
             _ => (

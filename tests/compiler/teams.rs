@@ -20,7 +20,7 @@ apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: \"1.36\"}
-cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {create: {}}}}
+cloud: {gcp: {project: acme-ml, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {create: {}}}}
 stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}
 nodePools:
   - {name: system, machine: n2-standard-4, nodes: {count: 2}}

@@ -48,7 +48,7 @@ const TUTORIALS: &[Tutorial] = &[
     },
     Tutorial {
         page: "docs.cloud.google.com/kubernetes-engine: GPUs in Standard node pools, GKE's driver and plugin",
-        cluster: "cloud: {gcp: {project: my-project, location: us-central1, cluster: {create: {}}}}\n\
+        cluster: "cloud: {gcp: {project: my-project, location: us-central1, nodeServiceAccount: gke-nodes@my-project.iam.gserviceaccount.com, cluster: {create: {}}}}\n\
                   stack: {devicePlugin: cloud}\n\
                   nodePools:\n\
                   - {name: system, machine: e2-standard-4, nodes: {min: 1, max: 3}}\n\

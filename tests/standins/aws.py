@@ -505,11 +505,32 @@ def _update_authentication(call, cluster):
     _update(call, "AccessConfigUpdate", cluster, changed, given)
 
 
+_LOG_TYPES = ("api", "audit", "authenticator", "controllerManager", "scheduler")
+
+
+def _update_logging(call, cluster):
+    """Enable and disable logs of the control plane."""
+    given = _check_keys("--logging", json.loads(call.get("--logging")), ("clusterLogging",))
+    enabled = {log for setup in cluster["logging"]["clusterLogging"] if setup["enabled"] for log in setup["types"]}
+    before = set(enabled)
+    for setup in given["clusterLogging"]:
+        for log in setup["types"]:
+            if log not in _LOG_TYPES:
+                raise _api_error(call, "InvalidParameterException", f"Unsupported log type {log}")
+        enabled = enabled | set(setup["types"]) if setup["enabled"] else enabled - set(setup["types"])
+    if enabled == before:
+        raise _api_error(call, "InvalidParameterException", "No changes needed for the logging config provided")
+    changed = cluster | {"logging": eks.logging(enabled)}
+    _update(call, "LoggingUpdate", cluster, changed, given)
+
+
 def update_cluster_config(call):
     cluster = _cluster(call, *_require(call, "--name"))
-    given = [flag for flag in ("--resources-vpc-config", "--access-config") if call.has(flag)]
+    given = [flag for flag in ("--resources-vpc-config", "--access-config", "--logging") if call.has(flag)]
     if len(given) != 1:
-        raise Unsupported("aws eks update-cluster-config without one of --resources-vpc-config and --access-config")
+        raise Unsupported("aws eks update-cluster-config without one of its settings")
+    if given == ["--logging"]:
+        return _update_logging(call, cluster)
     if given == ["--access-config"]:
         return _update_authentication(call, cluster)
     given = _structure("--resources-vpc-config", call.get("--resources-vpc-config"))
@@ -890,7 +911,7 @@ _COMMANDS = {
         "force", "kubernetes-version release-version client-request-token")),
     "eks update-cluster-version": (update_cluster_version, True, _NAME | flags("", "kubernetes-version")),
     "eks update-cluster-config": (update_cluster_config, True, _NAME | flags(
-        "", "access-config", "resources-vpc-config")),
+        "", "access-config logging", "resources-vpc-config")),
     "eks create-access-entry": (create_entry, True, _ENTRY | flags("", "username type", "kubernetes-groups tags")),
     "eks update-access-entry": (update_entry, True, _ENTRY | flags("", "username", "kubernetes-groups")),
     "eks describe-access-entry": (describe_entry, False, _ENTRY),

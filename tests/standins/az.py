@@ -374,7 +374,11 @@ def create_cluster(call):
             "podCidr": call.get("--pod-cidr", "10.244.0.0/16"),
             "serviceCidr": call.get("--service-cidr", "10.0.0.0/16"),
             "dnsServiceIP": call.get("--dns-service-ip", "10.0.0.10"),
+            "outboundType": "loadBalancer",
         },
+        "diskEncryptionSetId": call.get("--node-osdisk-diskencryptionset-id"),
+        "identityProfile": {"kubeletidentity": {"resourceId": f"/subscriptions/{SUBSCRIPTION}/resourcegroups/MC_{group}"
+                            f"/providers/Microsoft.ManagedIdentity/userAssignedIdentities/{name}-agentpool"}},
         "oidcIssuerProfile": {"enabled": False, "issuerUrl": None},
         "storageProfile": {"blobCsiDriver": None},
         "sku": {"name": "Base", "tier": "Free"}, "supportPlan": "KubernetesOfficial", "tags": None,
@@ -439,9 +443,31 @@ def _write_access(cluster, call):
             cluster["disableLocalAccounts"] = disabled
 
 
+def _write_control_plane(cluster, call):
+    """Apply the identity of nodes, the way out and the key, with the checks of acs/managed_cluster_decorator.py."""
+    if call.has("--assign-kubelet-identity"):
+        if cluster["identity"]["type"] != "UserAssigned" and not call.has("--assign-identity"):
+            raise _command_error("--assign-kubelet-identity can only be specified when --assign-identity is specified")
+        if call.command == "aks update":
+            _require_confirmation(call)
+        cluster["identityProfile"]["kubeletidentity"]["resourceId"] = call.get("--assign-kubelet-identity")
+    if call.has("--outbound-type"):
+        outbound = call.get("--outbound-type")
+        if outbound in ("userDefinedRouting", "userAssignedNATGateway") and call.command == "aks create" \
+                and not call.has("--vnet-subnet-id"):
+            raise _command_error(f"--vnet-subnet-id must be specified for {outbound} and it must be pre-configured.")
+        cluster["networkProfile"]["outboundType"] = outbound
+    if call.has("--azure-keyvault-kms-key-id") and not call.has("--enable-azure-keyvault-kms"):
+        raise _command_error('"--azure-keyvault-kms-key-id" requires "--enable-azure-keyvault-kms".')
+    if call.has("--enable-azure-keyvault-kms"):
+        cluster["securityProfile"]["azureKeyVaultKms"] = {
+            "enabled": True, "keyId": call.get("--azure-keyvault-kms-key-id"), "keyVaultNetworkAccess": "Public"}
+
+
 def _write_cluster(cluster, call):
     """Apply the settings that create and update have in common."""
     _write_access(cluster, call)
+    _write_control_plane(cluster, call)
     if call.has("--tags"):
         cluster["tags"] = _pairs(call.get("--tags")) or None
     if call.has("--assign-identity"):
@@ -764,10 +790,10 @@ _POOL_ADD = {**_POOL_UPDATE, **flags(
     " max-pods", "zones")}
 for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
     del _POOL_ADD[_flag]
-_AKS = flags("enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity enable-aad"
+_AKS = flags("enable-azure-keyvault-kms enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity enable-aad"
              " enable-azure-rbac disable-public-fqdn disable-local-accounts",
              "api-server-authorized-ip-ranges aad-admin-group-object-ids aad-tenant-id"
-             " assign-identity tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
+             " assign-identity assign-kubelet-identity outbound-type azure-keyvault-kms-key-id tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
 # Flags of node pools that `aks create` does not accept for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"
@@ -776,7 +802,7 @@ _FIRST_POOL = {flag: kind for flag, kind in _POOL_ADD.items() if flag not in _PO
 _AKS_ADD = _FIRST_POOL | _AKS | flags(
     "generate-ssh-keys no-ssh-key enable-private-cluster", "location nodepool-name"
     " node-resource-group nodepool-taints network-plugin network-plugin-mode network-dataplane"
-    " pod-cidr service-cidr dns-service-ip private-dns-zone",
+    " pod-cidr service-cidr dns-service-ip private-dns-zone node-osdisk-diskencryptionset-id",
     "nodepool-labels nodepool-tags")
 _SCHEDULE = _WAITED | flags("", "cluster-name")
 _SCHEDULED = _SCHEDULE | flags("", "schedule-type day-of-week interval-weeks start-time start-date duration"

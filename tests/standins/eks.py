@@ -104,6 +104,13 @@ def addon(call, cluster, name, associations=()):
             "addonVersion": default_version(name, kubernetes), "podIdentityAssociations": list(associations)}
 
 
+def logging(enabled):
+    """The logs of a control plane, as EKS describes them."""
+    kinds = {"api", "audit", "authenticator", "controllerManager", "scheduler"}
+    setups = [{"types": sorted(enabled), "enabled": True}, {"types": sorted(kinds - set(enabled)), "enabled": False}]
+    return {"clusterLogging": [setup for setup in setups if setup["types"]]}
+
+
 def access_entry(cluster, principal, region, tags):
     """Return an access entry without groups and policies."""
     kind, _, name = principal.rpartition(":")[2].partition("/")

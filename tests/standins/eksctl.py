@@ -128,11 +128,18 @@ def create_cluster(call):
         },
         "accessConfig": {"authenticationMode": (config.get("accessConfig") or {}).get(
             "authenticationMode", "API_AND_CONFIG_MAP")},
-        "roleArn": f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-cluster-ServiceRole",
+        "roleArn": (config.get("iam") or {}).get(
+            "serviceRoleARN", f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-cluster-ServiceRole"),
+        "kubernetesNetworkConfig": {"ipFamily": "ipv4", "serviceIpv4Cidr": (config.get(
+            "kubernetesNetworkConfig") or {}).get("serviceIPv4CIDR", "10.100.0.0/16")},
+        "logging": eks.logging(((config.get("cloudWatch") or {}).get("clusterLogging") or {}).get("enableTypes", [])),
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/STANDIN"}},
         "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
     }
+    if config.get("secretsEncryption"):
+        provider = {"keyArn": config["secretsEncryption"]["keyARN"]}
+        stored[name]["encryptionConfig"] = [{"resources": ["secrets"], "provider": provider}]
     # EKS makes the creator an administrator.
     creator = f"arn:aws:iam::{ACCOUNT}:user/stand-in"
     entry = eks.access_entry(name, creator, region, {})
@@ -379,6 +386,8 @@ def _nodegroup(call, name, region, group):
             "eksctl.cluster.k8s.io/v1alpha1/cluster-name": name}
     found = {
         "_config": group, "amiType": _image(group), "clusterName": name,
+        "nodeRole": (group.get("iam") or {}).get(
+            "instanceRoleARN", f"arn:aws:iam::{ACCOUNT}:role/eksctl-{name}-nodegroup-{group['name']}-NodeInstanceRole"),
         "capacityType": "SPOT" if group.get("spot") else capacity, "health": {"issues": []},
         "instanceTypes": _types(group), "labels": own | (group.get("labels") or {}),
         "launchTemplate": {"id": "lt-0" + (group["name"].encode().hex() + "0" * 16)[:16],

@@ -253,6 +253,15 @@ def describe_project(call):
     _print_result(call, {"lifecycleState": "ACTIVE", "name": name, "projectId": name})
 
 
+def describe_account(call):
+    """Describe a service account. Without `accounts` in the state, each one exists."""
+    name, project = _name(call), _project(call)
+    accounts = call.data["gke"].get("accounts")
+    if accounts is not None and name not in accounts:
+        raise _command_error(call, f"NOT_FOUND: Unknown service account. Requested entity was not found: {name}")
+    _print_result(call, {"email": name, "name": f"projects/{project}/serviceAccounts/{name}", "projectId": project})
+
+
 def describe_cluster(call):
     """Describe a cluster. The error names another location of the cluster, as in api_adapter.CheckClusterOtherZones."""
     name = _name(call)
@@ -357,6 +366,38 @@ def create_cluster(call):
     _print_result(call, [_described_cluster(call, cluster)])
 
 
+_LOGS = {"SYSTEM": "SYSTEM_COMPONENTS", "WORKLOAD": "WORKLOADS", "API_SERVER": "APISERVER",
+         "SCHEDULER": "SCHEDULER", "CONTROLLER_MANAGER": "CONTROLLER_MANAGER"}
+
+
+def _control_plane(call, cluster):
+    """Apply the ranges, the logs, and the key of Secrets."""
+    if call.command == "container clusters create":
+        policy = cluster.setdefault("ipAllocationPolicy", {"useIpAliases": True})
+        for kind, key, ranges in (("cluster", "clusterIpv4Cidr", "10.4.0.0/14"), ("services", "servicesIpv4Cidr", "10.8.0.0/20")):
+            address, name = call.get(f"--{kind}-ipv4-cidr"), call.get(f"--{kind}-secondary-range-name")
+            if address and name:
+                raise _command_error(call, f"argument --{kind}-ipv4-cidr: At most one of --{kind}-ipv4-cidr |"
+                                           f" --{kind}-secondary-range-name can be specified.", 2)
+            cluster[key] = policy[f"{kind}Ipv4CidrBlock"] = address or ranges
+            policy[f"{kind}SecondaryRangeName"] = name or f"gke-{cluster['name']}-{kind}-0a0a0a0a"
+    if call.has("--logging") or call.command == "container clusters create":
+        given = gke_pool.parse_list(call.get("--logging", "SYSTEM,WORKLOAD"))
+        for name in given:
+            if name not in _LOGS:
+                raise _command_error(call, f"Invalid component [{name}] in --logging.")
+        if "SYSTEM" not in given and given != ["NONE"]:
+            raise _command_error(call, "Must include SYSTEM logging if any logging is enabled.")
+        cluster["loggingConfig"] = {"componentConfig": {"enableComponents": [_LOGS[name] for name in given]}}
+    if call.has("--database-encryption-key"):
+        key = call.get("--database-encryption-key")
+        if f"/locations/{'-'.join(cluster['location'].split('-')[:2])}/" not in key:
+            raise _api_error(call, 400, f"Cloud KMS key {key} is in a different location than the cluster.")
+        cluster["databaseEncryption"] = {"state": "ENCRYPTED", "keyName": key}
+    else:
+        cluster.setdefault("databaseEncryption", {"state": "DECRYPTED"})
+
+
 _ENDPOINTS = ("--enable-private-endpoint", "--enable-dns-access", "--enable-master-global-access")
 _NETWORKS = ("--enable-master-authorized-networks", "--master-authorized-networks")
 
@@ -409,6 +450,7 @@ def _cluster_settings(call, cluster):
     # GKE enables shielded nodes by default.
     if call.has("--enable-shielded-nodes") or call.command == "container clusters create":
         cluster["shieldedNodes"] = {"enabled": True} if call.get("--enable-shielded-nodes", True) else {}
+    _control_plane(call, cluster)
     _access(call, cluster)
     _addons(call, cluster)
     _maintenance(call, cluster)
@@ -654,7 +696,7 @@ _CLUSTER = flags(
     "async enable-ip-alias enable-private-nodes enable-managed-prometheus enable-shielded-nodes"
     " enable-dataplane-v2 enable-image-streaming enable-multi-networking enable-private-endpoint"
     " enable-dns-access enable-master-global-access enable-master-authorized-networks",
-    "security-group master-authorized-networks release-channel workload-pool logging monitoring addons"
+    "database-encryption-key security-group master-authorized-networks release-channel workload-pool logging monitoring addons"
     " autoscaling-profile timeout maintenance-window-start maintenance-window-end maintenance-window-recurrence",
 )
 # Flags of node pools that `clusters create` does not accept for its first pool.
@@ -665,11 +707,14 @@ _POOLS_ONLY = flags(
     " standard-rollout-policy windows-os-version",
 )
 _FIRST_POOL = {f: kind for f, kind in gke_pool.CREATE_FLAGS.items() if f not in _POOLS_ONLY}
-_CREATE = _CLUSTER | _FIRST_POOL | flags("", "cluster-version network subnetwork")
+_CREATE = _CLUSTER | _FIRST_POOL | flags(
+    "", "cluster-version network subnetwork cluster-ipv4-cidr cluster-secondary-range-name services-ipv4-cidr"
+    " services-secondary-range-name")
 _POOL = _WHERE | flags("", "cluster")
 _COMMANDS = {
     "version": (version_command("gcloud", "Google Cloud SDK {}\nbq 2.1.18\ncore 2025.06.20", "528.0.0"), False, {}),
     "projects describe": (describe_project, False, {}),
+    "iam service-accounts describe": (describe_account, False, {}),
     "container clusters describe": (describe_cluster, False, _WHERE),
     "container clusters list": (list_clusters, False, _WHERE),
     "container clusters create": (create_cluster, True, _WHERE | _CREATE),

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AwsAccessEntry, AwsAuthentication, AwsEndpoint, Azure, AzureCluster, Maintenance,
-    MaintenanceExclusion, TextMap,
+    AwsAccessEntry, AwsAuthentication, AwsEndpoint, AwsLog, AwsNatGateways, Azure, AzureCluster,
+    GcpLog, Maintenance, MaintenanceExclusion, TextMap,
 };
 use crate::Spanned;
 
@@ -98,6 +98,11 @@ pub struct Aws {
     pub region: Spanned<String>,
     /// The cluster: created by gpuc, or existing.
     pub cluster: Spanned<AwsCluster>,
+    /// The ARN of the IAM role of the nodes in node groups. Default: eksctl creates a role per node group. Cannot be
+    /// changed for an existing node group. If you remove this key, node groups keep their role.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["arn:aws:iam::123456789012:role/gpu-nodes"]))]
+    pub node_role: Option<Spanned<String>>,
     /// Tags on the resources that gpuc creates.
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub tags: TextMap,
@@ -139,6 +144,28 @@ pub struct AwsCreate {
     /// The availability zones of the control plane's subnets; at least two. Default: selected by eksctl.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<Spanned<String>>,
+    /// The NAT gateways of a VPC that eksctl creates. Cannot be changed after creation. Default: `single`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nat_gateways: Option<Spanned<AwsNatGateways>>,
+    /// The IPv4 range of the addresses of Services. It must not overlap with networks that the cluster must reach, and
+    /// cannot be changed after creation. Default: 10.100.0.0/16 or 172.20.0.0/16, selected by EKS.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["172.20.0.0/16"]))]
+    pub service_cidr: Option<Spanned<String>>,
+    /// The ARN of the IAM role of the control plane. Default: eksctl creates a role. Cannot be changed after creation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["arn:aws:iam::123456789012:role/eks-cluster"]))]
+    pub role: Option<Spanned<String>>,
+    /// The logs that the control plane writes to CloudWatch, which bills for them. Default: none. If you remove this
+    /// key, the cluster keeps its logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [["audit", "authenticator"]]))]
+    pub control_plane_logs: Option<Vec<Spanned<AwsLog>>>,
+    /// The ARN of the KMS key that encrypts the Secrets of the cluster. EKS cannot change or remove the key of a
+    /// cluster. If you remove this key from the file, the cluster keeps its own. Default: a key that AWS owns.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["arn:aws:kms:us-east-1:123456789012:key/11111111-2222-3333-4444-555555555555"]))]
+    pub secrets_key: Option<Spanned<String>>,
 }
 
 /// An existing EKS cluster.
@@ -214,6 +241,12 @@ pub struct Gcp {
     pub location: Spanned<String>,
     /// The cluster: created by gpuc, or existing.
     pub cluster: Spanned<GcpCluster>,
+    /// The email address of the service account of the nodes in pools that gpuc creates. Its role is at least
+    /// `roles/container.defaultNodeServiceAccount`. Default: the default service account of Compute Engine, which can
+    /// have the role Editor. Cannot be changed for an existing pool. If you remove this key, pools keep their account.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["gke-nodes@acme-ml-prod.iam.gserviceaccount.com"]))]
+    pub node_service_account: Option<Spanned<String>>,
     /// Labels on the Google Cloud resources that gpuc creates (not on Kubernetes nodes).
     #[serde(default, skip_serializing_if = "TextMap::is_empty")]
     pub resource_labels: TextMap,
@@ -246,6 +279,16 @@ pub struct GcpCreate {
     /// The subnetwork, in the cluster's region. Default: the network's subnetwork for that region.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subnetwork: Option<Spanned<String>>,
+    /// The addresses of pods: an IPv4 range, or the name of a secondary range of the subnetwork. Cannot be changed
+    /// after creation. Default: a range that GKE selects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["10.4.0.0/14", "pods"]))]
+    pub pod_range: Option<Spanned<String>>,
+    /// The addresses of Services: an IPv4 range, or the name of a secondary range of the subnetwork. Cannot be changed
+    /// after creation. Default: a range that GKE selects.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["10.8.0.0/20", "services"]))]
+    pub service_range: Option<Spanned<String>>,
     /// Whether nodes have only private IP addresses.
     #[serde(default)]
     pub private_nodes: Spanned<bool>,
@@ -275,6 +318,17 @@ pub struct GcpCreate {
     /// Whether Kubernetes ServiceAccounts can act as Google service accounts.
     #[serde(default = "yes")]
     pub workload_identity: Spanned<bool>,
+    /// The components of the control plane that write logs to Cloud Logging, which bills for them. The system and
+    /// workloads always write logs. Default: none. If you remove this key, the cluster keeps its logs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [["apiServer"]]))]
+    pub control_plane_logs: Option<Vec<Spanned<GcpLog>>>,
+    /// The Cloud KMS key that encrypts the Secrets of the cluster, in its location. GKE's service agent has the role
+    /// `roles/cloudkms.cryptoKeyEncrypterDecrypter` on it. If you remove this key, the cluster keeps the encryption.
+    /// Default: none, except for the encryption of all disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["projects/acme-keys/locations/us-central1/keyRings/gke/cryptoKeys/secrets"]))]
+    pub secrets_key: Option<Spanned<String>>,
     /// When GKE may upgrade the cluster and its nodes automatically. Default: at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub maintenance: Option<Spanned<Maintenance>>,

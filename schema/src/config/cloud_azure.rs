@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cloud::yes;
-use super::{AzureEntra, ExistingCluster, Maintenance, TextMap};
+use super::{AzureEntra, AzureOutbound, ExistingCluster, Maintenance, TextMap};
 use crate::Spanned;
 
 /// Azure Kubernetes Service. Scripts use `az`.
@@ -66,6 +66,24 @@ pub struct AzureCreate {
     /// you remove this key, the cluster keeps the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Spanned<String>>,
+    /// The resource ID of the user-assigned managed identity of the nodes, with which they pull images. Requires
+    /// `identity`, with the role Managed Identity Operator on it. Default: an identity that AKS creates. If you remove
+    /// this key, the nodes keep the identity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kubelet_identity: Option<Spanned<String>>,
+    /// How nodes reach the internet. Default: `loadBalancer`. If you remove this key, the cluster keeps its way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outbound: Option<Spanned<AzureOutbound>>,
+    /// The identifier of the Key Vault key that encrypts the Secrets of the cluster, with its version. Requires
+    /// `identity`, with the role Key Vault Crypto User on it. If you remove this key, the cluster keeps the encryption.
+    /// Default: none, except for the encryption of all disks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["https://acme.vault.azure.net/keys/aks/0123456789abcdef0123456789abcdef"]))]
+    pub secrets_key: Option<Spanned<String>>,
+    /// The resource ID of the disk encryption set for the disks of nodes. Cannot be changed after creation. Default: keys
+    /// that Azure manages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_encryption_set: Option<Spanned<String>>,
     /// Whether the API server has only a private address.
     #[serde(default)]
     pub private_cluster: Spanned<bool>,

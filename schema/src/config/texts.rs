@@ -118,6 +118,8 @@ impl<'a> Texts<'a> {
                             None => {}
                         }
                         self.add_all(create.zones.iter().chain(&create.public_access_cidrs));
+                        self.add_all(create.service_cidr.iter().chain(&create.role));
+                        self.add_all(&create.secrets_key);
                         self.add_access(&create.access);
                     }
                     AwsCluster::Existing(existing) => {
@@ -126,6 +128,7 @@ impl<'a> Texts<'a> {
                         self.add_access(&existing.access);
                     }
                 }
+                self.add_all(&aws.node_role);
                 self.add_map(&aws.tags);
             }
             CloudSection::Gcp(gcp) => {
@@ -134,6 +137,8 @@ impl<'a> Texts<'a> {
                     GcpCluster::Create(create) => {
                         self.add_all(&create.network);
                         self.add_all(&create.subnetwork);
+                        self.add_all(create.pod_range.iter().chain(&create.service_range));
+                        self.add_all(&create.secrets_key);
                         self.add_all(&create.authorized_networks);
                         self.add_all(&create.security_group);
                         self.add_maintenance(create.maintenance.as_ref());
@@ -144,6 +149,7 @@ impl<'a> Texts<'a> {
                     }
                     GcpCluster::Existing(existing) => self.add_all(&existing.name),
                 }
+                self.add_all(&gcp.node_service_account);
                 self.add_map(&gcp.resource_labels);
             }
             CloudSection::Azure(azure) => {
@@ -153,6 +159,8 @@ impl<'a> Texts<'a> {
                         self.add_all(&create.subnet);
                         self.add_all(&create.pod_cidr);
                         self.add_all(&create.service_cidr);
+                        self.add_all(create.identity.iter().chain(&create.kubelet_identity));
+                        self.add_all(create.secrets_key.iter().chain(&create.disk_encryption_set));
                         self.add_all(&create.authorized_ip_ranges);
                         self.add_all(&create.private_dns_zone);
                         if let Some(entra) = &create.entra {
@@ -482,11 +490,12 @@ mod tests {
             "publicSubnets": [{"zone": "@z2", "id": "@s2"}]});
         let aws = |cluster: Value| {
             json!({"aws": {"account": "@account", "region": "@region", "cluster": cluster,
-                "tags": {"@ak": "@av"}}})
+                "nodeRole": "@nr", "tags": {"@ak": "@av"}}})
         };
         check(
             &aws(
                 json!({"create": {"vpc": {"cidr": "@cidr"}, "zones": ["@az"],
+                "serviceCidr": "@sc", "role": "@role", "secretsKey": "@key",
                 "publicAccessCidrs": ["@range"], "access": [{"principal": "@arn", "groups": ["@ag"], "user": "@au",
                 "policies": [{"policy": "view", "namespaces": ["@an"]}]}]}}),
             ),
@@ -501,10 +510,11 @@ mod tests {
         );
         let gcp = |cluster: Value| {
             json!({"gcp": {"project": "@project", "location": "@location", "cluster": cluster,
-                "resourceLabels": {"@rk": "@rv"}}})
+                "nodeServiceAccount": "@nsa", "resourceLabels": {"@rk": "@rv"}}})
         };
         check(
             &gcp(json!({"create": {"network": "@net", "subnetwork": "@sub",
+                "podRange": "@pr", "serviceRange": "@sr", "secretsKey": "@key",
                 "authorizedNetworks": ["@range"], "securityGroup": "@group2"}})),
             &pool,
         );
@@ -516,7 +526,8 @@ mod tests {
         };
         check(
             &azure(
-                json!({"create": {"subnet": "@subnet2", "authorizedIpRanges": ["@range"],
+                json!({"create": {"subnet": "@subnet2", "identity": "@mi", "kubeletIdentity": "@ki",
+                "secretsKey": "@key", "diskEncryptionSet": "@des", "authorizedIpRanges": ["@range"],
                 "privateDnsZone": "@dns", "entra": {"adminGroups": ["@group2"], "tenant": "@tenant"}}}),
             ),
             &pool,

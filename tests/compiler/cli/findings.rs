@@ -75,7 +75,7 @@ fn only_gpu_models_of_the_cloud_are_suggested() {
     let aws = "{aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}";
     let azure = "{azure: {subscription: 11111111-2222-3333-4444-555555555555, resourceGroup: ml, location: eastus, \
                  cluster: {existing: {}}}}";
-    let gcp = "{gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}";
+    let gcp = "{gcp: {project: acme-demo, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-demo.iam.gserviceaccount.com, cluster: {existing: {}}}}";
     for (cloud, model, help) in [
         (
             aws,

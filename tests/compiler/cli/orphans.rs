@@ -199,7 +199,7 @@ fn cluster_does_not_take_over_a_tree_of_another_file() {
 fn removed_pool_stays_in_the_cloud() {
     let two = GOOD.replace(
         "cloud: {onPrem: {context: lab}}",
-        "cloud: {gcp: {project: my-project-1, location: us-central1-a, cluster: {existing: {}}}}",
+        "cloud: {gcp: {project: my-project-1, location: us-central1-a, nodeServiceAccount: gke-nodes@my-project-1.iam.gserviceaccount.com, cluster: {existing: {}}}}",
     );
     let two = two.replace(", hosts: [node-1]", ", machine: e2-standard-4");
     let two = two.replace("A30, perNode: 2}, hosts: [node-2]", "L4, perNode: 1}");

@@ -163,7 +163,7 @@ fn json_matches_its_schema() {
 /// A cluster with this number of pools, each with this maximum number of nodes.
 fn large_cluster(pools: usize, max_nodes: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\nkubernetes: {version: \
-                    \"1.34\"}\ncloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
+                    \"1.34\"}\ncloud: {gcp: {project: acme-ml, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {name: a}}}}\n\
                     stack: {driver: preinstalled, devicePlugin: cloud}\nnodePools:\n"
         .to_owned();
     for pool in 0..pools {

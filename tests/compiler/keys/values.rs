@@ -135,7 +135,42 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         "cloud.aws.cluster.existing.vpc.publicSubnets.zone",
         &["us-east-1a", "us-east-1b"],
     ),
+    (
+        "cloud.aws.nodeRole",
+        &["arn:aws:iam::123456789012:role/other"],
+    ),
+    (
+        "cloud.aws.cluster.create.natGateways",
+        &["single", "perZone"],
+    ),
+    ("cloud.aws.cluster.create.serviceCidr", &["172.21.0.0/16"]),
+    (
+        "cloud.aws.cluster.create.role",
+        &["arn:aws:iam::123456789012:role/other"],
+    ),
+    (
+        "cloud.aws.cluster.create.controlPlaneLogs",
+        &["[audit]", "[]"],
+    ),
+    (
+        "cloud.aws.cluster.create.secretsKey",
+        &["arn:aws:kms:us-east-1:123456789012:key/22222222-2222-3333-4444-555555555555"],
+    ),
     ("cloud.gcp.project", &["acme-other"]),
+    (
+        "cloud.gcp.nodeServiceAccount",
+        &["other-nodes@acme-ml-prod.iam.gserviceaccount.com"],
+    ),
+    ("cloud.gcp.cluster.create.podRange", &["10.32.0.0/14"]),
+    ("cloud.gcp.cluster.create.serviceRange", &["10.36.0.0/20"]),
+    (
+        "cloud.gcp.cluster.create.controlPlaneLogs",
+        &["[apiServer]", "[]"],
+    ),
+    (
+        "cloud.gcp.cluster.create.secretsKey",
+        &["projects/acme-keys/locations/us-central1/keyRings/gke/cryptoKeys/other"],
+    ),
     ("cloud.gcp.location", &["us-central1-b"]),
     ("cloud.gcp.cluster.create.network", &["training"]),
     ("cloud.gcp.cluster.create.subnetwork", &["training"]),
@@ -165,6 +200,26 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         "cloud.azure.cluster.create.subnet",
         &[
             "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.Network/virtualNetworks/ml/subnets/nodes",
+        ],
+    ),
+    (
+        "cloud.azure.cluster.create.outbound",
+        &["managedNatGateway"],
+    ),
+    (
+        "cloud.azure.cluster.create.secretsKey",
+        &["https://acme.vault.azure.net/keys/other/0123456789abcdef0123456789abcdef"],
+    ),
+    (
+        "cloud.azure.cluster.create.diskEncryptionSet",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.Compute/diskEncryptionSets/other",
+        ],
+    ),
+    (
+        "cloud.azure.cluster.create.kubeletIdentity",
+        &[
+            "/subscriptions/00000000-1111-2222-3333-444444444444/resourceGroups/net/providers/Microsoft.ManagedIdentity/userAssignedIdentities/other",
         ],
     ),
     (

@@ -26,7 +26,7 @@ const POOLS: &[(&str, &str, Option<&str>)] = &[
 ];
 
 const AWS: &str = "aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}";
-const GCP: &str = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
+const GCP: &str = "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}";
 const AZURE: &str = "azure: {subscription: 00000000-1111-2222-3333-444444444444, resourceGroup: demo, \
                      location: eastus, cluster: {create: {}}}";
 const ON_PREM: &str = "onPrem: {context: demo}";

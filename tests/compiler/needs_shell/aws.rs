@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::aws_access::{self, find_entry};
 use super::external_settings::{self, ExternalSettings, without_keys};
 use super::lifecycle::{self, Case};
-use super::{hostile, verify};
+use super::{control_planes, hostile, verify};
 
 pub(super) static RICH: Case = Case {
     config: include_str!("aws.yaml"),
@@ -103,13 +103,14 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["tags"]["gpuc.dev/tags"] = json!("extra");
         }
         "Kubernetes version" => cluster["version"] = json!("1.35"),
-        _ => return false,
+        _ => return control_planes::drift_eks(cluster, field),
     }
     true
 }
 
 fn drift_group(group: &mut Value, field: &Field) -> bool {
     match field.kind.name {
+        "IAM role of nodes" => group["nodeRole"] = json!("arn:aws:iam::123456789012:role/other"),
         "machine type" => group["instanceTypes"] = json!(["m5.large"]),
         "alternative machine types" => group["instanceTypes"] = json!(["m5.large", "m6i.large"]),
         "node image" => {

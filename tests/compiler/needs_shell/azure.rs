@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::external_settings::{self, ExternalSettings};
 use super::lifecycle::{self, Case};
-use super::{hostile, verify};
+use super::{control_planes, hostile, verify};
 
 pub(super) static RICH: Case = Case {
     config: include_str!("azure.yaml"),
@@ -106,7 +106,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["tags"]["extra"] = json!("tag");
             cluster["tags"]["gpuc-tags"] = json!("extra");
         }
-        _ => return false,
+        _ => return control_planes::drift_aks(cluster, field),
     }
     true
 }

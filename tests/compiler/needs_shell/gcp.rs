@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::external_settings::{self, ExternalSettings, without_keys};
 use super::lifecycle::{self, Case};
-use super::{gcp_networks, hostile, verify};
+use super::{control_planes, gcp_networks, hostile, verify};
 
 pub(super) static RICH: Case = Case {
     config: include_str!("gcp.yaml"),
@@ -127,7 +127,7 @@ fn drift_cluster(cluster: &mut Value, field: &Field) -> bool {
             cluster["resourceLabels"]["extra"] = json!("label");
             cluster["resourceLabels"]["gpuc-labels"] = json!("yde5di");
         }
-        _ => return false,
+        _ => return control_planes::drift_gke(cluster, field),
     }
     true
 }
@@ -166,6 +166,7 @@ fn drift_pool(pool: &mut Value, field: &Field) -> bool {
         }
         "huge pages" => config["linuxNodeConfig"]["hugepages"]["hugepageSize2m"] = json!(1),
         "maximum pods per node" => pool["maxPodsConstraint"]["maxPodsPerNode"] = json!("32"),
+        "service account" => config["serviceAccount"] = json!("default"),
         "node image" => {
             let now = field.desired == "COS_CONTAINERD";
             let other = if now {

@@ -7,6 +7,7 @@ mod aws_capacity;
 mod aws_states;
 mod azure;
 mod azure_states;
+mod control_planes;
 mod drift;
 mod environment;
 mod external_settings;

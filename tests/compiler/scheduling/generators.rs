@@ -145,7 +145,7 @@ impl GeneratedCluster {
     pub(super) fn text(&self) -> String {
         let (place, system) = if self.is_gcp {
             (
-                "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "e2-standard-4",
             )
         } else {

@@ -71,7 +71,7 @@ mod tests {
             "m7i.large",
         ),
         (
-            "gcp: {project: acme-ml, location: us-central1-a, cluster: {create: {}}}",
+            "gcp: {project: acme-ml, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {create: {}}}",
             "e2-standard-4",
         ),
         (

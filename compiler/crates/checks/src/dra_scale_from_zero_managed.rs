@@ -22,7 +22,7 @@ pool with DRA was observed to stay empty (modelplaneai/modelplane#306).",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {allocation: dra}
 nodePools:
   - {name: system, machine: e2-standard-4, nodes: {count: 1}}

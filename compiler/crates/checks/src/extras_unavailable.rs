@@ -68,7 +68,7 @@ mod tests {
     fn each_pool_has_its_own_extras() {
         let found = messages_with_id(
             "
-            cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+            cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}
             stack: {devicePlugin: cloud, extras: [gdrcopy, gds]}
             nodePools:
               - {name: a, machine: g2-standard-8, nodes: {count: 1}}

@@ -21,7 +21,7 @@ GPUDirect-TCPX and -TCPXO, and its multi-networking does not support bare-metal 
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
@@ -82,7 +82,7 @@ mod tests {
             );
             messages_with_id(&yaml, "GPUC2190").len()
         };
-        let google = "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}";
+        let google = "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}";
         assert_eq!(found(google, "a3-megagpu-8g"), 0);
         assert_eq!(found(google, "a3-highgpu-8g"), 0);
         assert_eq!(found(google, "a3-highgpu-4g"), 1);

@@ -113,12 +113,12 @@ mod tests {
                 &[unheld],
             ),
             (
-                "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "",
                 &[unheld],
             ),
             (
-                "gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "admission: {}",
                 &[],
             ),

@@ -18,7 +18,7 @@ to `max`. The clouds reject a number outside that range. A pool with a fixed num
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
@@ -79,8 +79,7 @@ mod tests {
     #[test]
     fn initial_nodes_are_within_the_range() {
         let found = |nodes: &str| {
-            let cloud =
-                "{gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {existing: {}}}}";
+            let cloud = "{gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}";
             let pool = format!("{{name: gpu, machine: g2-standard-8, nodes: {nodes}}}");
             let yaml = format!("cloud: {cloud}\nnodePools: [{pool}]\n");
             messages_with_id(&yaml, "GPUC2250")

@@ -105,8 +105,7 @@ mod tests {
     const EKS: &str =
         "{aws: {account: \"123456789012\", region: us-east-1, cluster: {create: {}}}}";
     const AKS: &str = "{azure: {subscription: s, resourceGroup: g, location: eastus, cluster: {create: {tier: TIER}}}}";
-    const GKE: &str =
-        "{gcp: {project: acme-ml, location: us-east1, cluster: {create: {releaseChannel: TIER}}}}";
+    const GKE: &str = "{gcp: {project: acme-ml, location: us-east1, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {create: {releaseChannel: TIER}}}}";
 
     /// The findings on a day, as messages.
     fn findings(cloud: &str, version: &str, today: Option<Date>) -> Vec<String> {

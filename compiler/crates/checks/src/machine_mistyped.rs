@@ -70,7 +70,7 @@ mod tests {
                 "EC2 instance type",
             ),
             (
-                "gcp: {project: acme-ml, location: us-central1, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml, location: us-central1, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "n2-standrad-8",
                 "Compute Engine machine type",
             ),

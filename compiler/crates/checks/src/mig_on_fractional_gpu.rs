@@ -21,7 +21,7 @@ kind: GpuCluster
 metadata: {name: demo}
 allow: [gke-fractional-gpu-unverified]
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-demo.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu
@@ -33,7 +33,7 @@ nodePools:
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-demo.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu

@@ -100,11 +100,11 @@ mod tests {
                 "us-esat-1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-cnetral1, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml, location: us-cnetral1, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "us-cnetral1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-cnetral1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml, location: us-cnetral1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "us-cnetral1",
             ),
             (

@@ -77,11 +77,11 @@ mod tests {
                 "us-southeast-1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-lower1, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml, location: us-lower1, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "us-lower1",
             ),
             (
-                "gcp: {project: acme-ml, location: us-lower1-a, cluster: {existing: {}}}",
+                "gcp: {project: acme-ml, location: us-lower1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
                 "us-lower1",
             ),
             (
@@ -103,7 +103,7 @@ mod tests {
         for cloud in [
             "aws: {account: '123456789012', region: cn-northwest-1, cluster: {create: {}}}",
             "aws: {account: '123456789012', region: us-southeast-1a, cluster: {create: {}}}",
-            "gcp: {project: acme-ml, location: us-south1-ai1b, cluster: {existing: {}}}",
+            "gcp: {project: acme-ml, location: us-south1-ai1b, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {}}}",
             "azure: {subscription: s, resourceGroup: g, location: East US, cluster: {existing: {}}}",
             "onPrem: {context: us-southeast-1}",
         ] {

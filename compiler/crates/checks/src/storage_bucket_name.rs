@@ -21,7 +21,7 @@ driver does not accept a URL as a bucket.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {create: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 storage: {buckets: [{name: datasets, namespace: research, bucket: "gs://acme-datasets"}]}
 nodePools:

@@ -23,7 +23,7 @@ default command of an image.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: system, machine: e2-standard-4, nodes: {count: 1}}
@@ -100,7 +100,7 @@ mod tests {
     #[track_caller]
     fn check(task: &str, expected: &[&str]) {
         let file = "
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}}
 nodePools:
 - {name: system, machine: e2-standard-4, nodes: {count: 1}}
 - {name: gpu, machine: a4-highgpu-8g, nodes: {count: 2}, network: {gpudirect: {managed: {}}}}

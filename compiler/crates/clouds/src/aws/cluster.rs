@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 
 use super::commands::{Target, aws};
 use super::tags::{self, Tags};
-use super::{eksctl, node_group, ownership, section, state};
+use super::{control_plane, eksctl, node_group, ownership, section, state};
 
 /// An EKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
@@ -26,11 +26,16 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         VPC,
         CIDR,
         ZONES,
+        control_plane::ROLE,
+        control_plane::SERVICE_CIDR,
+        control_plane::NAT_GATEWAYS,
+        control_plane::SECRETS_KEY,
         ENDPOINT,
         AUTHENTICATION,
         CONFIG_MAP_AUTHENTICATION,
         SUBNETS,
         SECURITY_GROUP,
+        control_plane::LOGS,
         TAGS,
         VERSION,
     ],
@@ -321,6 +326,7 @@ fn fields(checked: Checked<'_>, create: &AwsCreate, target: &Target) -> Vec<Fiel
     let origin = Origin::derived(spans, DerivationReason::Written);
     fields.push(field(&ENDPOINT, endpoint, update, origin));
     fields.push(authentication(create, target));
+    fields.extend(control_plane::fields(create, target));
     if let Some(AwsVpc::Existing(vpc)) = create.vpc.as_ref().map(|vpc| &vpc.value) {
         let origin = Origin::derived([vpc.id.span], DerivationReason::Written);
         fields.insert(0, field(&VPC, json!(vpc.id.value), Vec::new(), origin));

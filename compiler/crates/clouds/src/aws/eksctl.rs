@@ -13,7 +13,7 @@ use serde_json::json;
 use super::mapping::{Mapping, sequence};
 use super::node_group::{self, CapacityType, NodeGroup, family_name};
 use super::tags::{self, Tags};
-use super::{cluster, cluster_name, local_disks, ownership, section};
+use super::{cluster, cluster_name, control_plane, local_disks, ownership, section};
 
 /// The path of the file below `cloud/`.
 pub(super) const CONFIG_PATH: &str = "eksctl.yaml";
@@ -32,11 +32,13 @@ pub(super) fn cluster_config(checked: Checked<'_>) -> Node {
     match &section.cluster.value {
         AwsCluster::Create(create) => {
             let reason = "workloads assume IAM roles through the identity provider of the cluster";
-            config = config.with_value(
-                "iam",
-                &json!({"withOIDC": true}),
-                Origin::rule([section.cluster.span], reason),
-            );
+            let mut iam = json!({"withOIDC": true});
+            let mut origin = Origin::rule([section.cluster.span], reason);
+            if let Some(role) = &create.role {
+                iam["serviceRoleARN"] = json!(role.value);
+                origin = written_origin([section.cluster.span, role.span]);
+            }
+            config = config.with_value("iam", &iam, origin);
             let zones: Vec<_> = cluster::sorted_zones(create).into_iter().collect();
             if !zones.is_empty() {
                 let spans = create.zones.iter().map(|zone| zone.span);
@@ -62,7 +64,9 @@ pub(super) fn cluster_config(checked: Checked<'_>) -> Node {
                 let spans = create.public_access_cidrs.iter().map(|range| range.span);
                 vpc = vpc.with_value("publicAccessCIDRs", &ranges, written_origin(spans));
             }
+            vpc = control_plane::add_nat_gateways(vpc, create);
             config = config.with_node("vpc", vpc.finish(Origin::Inherited));
+            config = control_plane::add_to_config(config, create);
             let access = json!({"authenticationMode": cluster::authentication_mode(create)});
             let origin = written_or_default(create.authentication.span);
             config = config.with_value("accessConfig", &access, origin);
@@ -213,6 +217,10 @@ fn node_group(checked: Checked<'_>, pool: &Pool) -> Node {
         )
         .with_value("volumeEncrypted", &true, rule("disks are encrypted"));
     mapping = add_capacity(mapping, &group);
+    if let Some(role) = &section(&checked.config).node_role {
+        let iam = json!({"instanceRoleARN": role.value});
+        mapping = mapping.with_value("iam", &iam, written_origin([role.span]));
+    }
     if let Some(span) = group.efa_span() {
         mapping = mapping.with_value("efaEnabled", &true, written_origin([span]));
     }

@@ -6,6 +6,7 @@ mod autoscaler;
 mod bandwidth;
 mod cluster;
 mod commands;
+mod control_plane;
 pub mod cpu;
 mod eksctl;
 mod families;

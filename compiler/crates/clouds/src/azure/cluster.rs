@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use super::cluster_fields as kinds;
 use super::pool::{self, first_pool_flags, key_value_pairs};
 use super::{
-    access, address_ranges, az_command, blob, cluster_name, create_section, maintenance, ownership,
-    section, state, system_pool,
+    access, address_ranges, az_command, blob, cluster_name, control_plane, create_section,
+    maintenance, ownership, section, state, system_pool,
 };
 
 /// A resource group. It can belong to the user and contain other resources. gpuc creates it if it is missing, but never
@@ -202,6 +202,7 @@ fn create_command(cluster: &Cluster, create: &AzureCreate, command: Command) -> 
     if let Some(identity) = &create.identity {
         command = command.with_arguments(["--assign-identity", identity]);
     }
+    command = command.with_arguments(control_plane::create_flags(create));
     command = command.with_arguments(address_ranges::flags(create));
     if cluster.isolation_spans().next().is_some() {
         command = command.with_arguments(NETWORK_POLICY_FLAGS);
@@ -305,6 +306,7 @@ fn cluster_fields(cluster: &Cluster, create: &AzureCreate) -> Vec<Field> {
         let set = update(&identity_flags(identity));
         fields.push(field(&kinds::IDENTITY, desired, identity.span, set));
     }
+    fields.extend(control_plane::fields(cluster, create));
     if let Some(span) = cluster.isolation_spans().next() {
         let set = update(&NETWORK_POLICY_FLAGS);
         fields.push(field(&kinds::POLICIES, json!(true), span, set));

@@ -2,7 +2,7 @@
 
 use gpuc_model::plan::{Change, FieldKind};
 
-use super::{access, address_ranges, blob};
+use super::{access, address_ranges, blob, control_plane};
 
 const UPDATE: &str = "azure-cli 2.91.0, az aks update";
 
@@ -13,6 +13,10 @@ pub(super) static FIELDS: &[FieldKind] = &[
     address_ranges::POD_CIDR,
     address_ranges::SERVICE_CIDR,
     IDENTITY,
+    control_plane::DISK_ENCRYPTION,
+    control_plane::OUTBOUND,
+    control_plane::SECRETS_KEY,
+    control_plane::KUBELET_IDENTITY,
     POLICIES,
     PRIVATE_CLUSTER,
     access::RANGES,

@@ -6,6 +6,7 @@ mod bandwidth;
 mod blob;
 mod cluster;
 mod cluster_fields;
+mod control_plane;
 pub mod cpu;
 mod families;
 mod labels;

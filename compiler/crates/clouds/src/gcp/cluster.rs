@@ -19,8 +19,8 @@ use serde_json::json;
 use super::location::{self, Target};
 use super::setting::Setting;
 use super::{
-    DEFAULT_POOL, access, addons, cluster_fields as kinds, create_section, gpudirect, maintenance,
-    ownership, pool, section, state, system_config, workload_policy,
+    DEFAULT_POOL, access, addons, cluster_fields as kinds, control_plane, create_section,
+    gpudirect, maintenance, ownership, pool, section, state, system_config, workload_policy,
 };
 
 /// A GKE cluster.
@@ -110,6 +110,7 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         .into_iter()
         .chain(addons::existing_cluster_checks(cluster, target))
         .chain(gpudirect::existing_cluster_checks(cluster, target))
+        .chain(service_account_check(cluster, target))
         .collect(),
         known_errors: state::KNOWN_ERRORS,
         update_state: None,
@@ -119,10 +120,32 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
     }
 }
 
+/// Without its service account, gcloud fails only after minutes, and GKE keeps a cluster whose nodes do not start.
+fn service_account_check(cluster: Checked<'_>, target: Target<'_>) -> Option<IdentityCheck> {
+    let account = section(&cluster.config).node_service_account.as_ref()?;
+    let query = ["gcloud", "iam", "service-accounts", "describe", account];
+    Some(IdentityCheck {
+        subject: "service account of the nodes",
+        is_location: false,
+        query: Command::new(query).with_arguments([
+            format!("--project={}", target.project),
+            "--format=value(email)".to_owned(),
+        ]),
+        expected: account.value.clone(),
+        mismatch_message: format!(
+            "create it with the role roles/container.defaultNodeServiceAccount, or correct \
+             cloud.gcp.nodeServiceAccount; {account} must be visible to the account that runs this script"
+        ),
+    })
+}
+
 fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Resource {
     let settings = cluster_settings(cluster, create, target);
     let mut command = target.cluster_command("create");
     command = command.with_arguments(settings.iter().flat_map(|setting| setting.flags.clone()));
+    // The first pool of a cluster also needs an account that exists and may run nodes.
+    let account = section(&cluster.config).node_service_account.as_ref();
+    command = command.with_arguments(account.map(|account| format!("--service-account={account}")));
     command = command.with_arguments([
         "--enable-ip-alias",
         FIRST_POOL_FLAG,
@@ -182,6 +205,7 @@ fn observe_cluster(target: Target<'_>) -> Observation {
 fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Vec<Setting> {
     let mut settings = vec![network(create)];
     settings.extend(subnetwork(create));
+    settings.extend(control_plane::range_settings(create));
     settings.push(private_nodes(create));
     settings.extend(access::settings(create, target));
     settings.extend(dataplane_settings(cluster, target));
@@ -189,6 +213,7 @@ fn cluster_settings(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>
     settings.push(release_channel(create, target));
     settings.push(control_plane(cluster, target));
     settings.push(workload_identity(create, target));
+    settings.extend(control_plane::settings(create, target));
     settings.extend(addons::addon_settings(cluster, target));
     settings.push(maintenance::maintenance_setting(create, target));
     settings.push(maintenance::exclusion_setting(create, target));

@@ -4,7 +4,7 @@
 
 use gpuc_model::plan::{Change, FieldKind};
 
-use super::access;
+use super::{access, control_plane};
 
 const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud SDK 528.0.0";
 
@@ -12,6 +12,8 @@ const UPDATE_HELP: &str = "gcloud container clusters update --help, Google Cloud
 pub(super) static FIELDS: &[FieldKind] = &[
     NETWORK,
     SUBNETWORK,
+    control_plane::POD_RANGE,
+    control_plane::SERVICE_RANGE,
     PRIVATE_NODES,
     access::PRIVATE_ENDPOINT,
     access::DNS_ENDPOINT,
@@ -25,6 +27,8 @@ pub(super) static FIELDS: &[FieldKind] = &[
     RELEASE_CHANNEL,
     CONTROL_PLANE,
     WORKLOAD_IDENTITY,
+    control_plane::LOGS,
+    control_plane::SECRETS_KEY,
     FILESTORE,
     FUSE,
     MAINTENANCE,

@@ -8,6 +8,7 @@ pub mod attachable_gpus;
 mod bandwidth;
 mod cluster;
 mod cluster_fields;
+mod control_plane;
 pub mod cpu;
 mod driver_installer;
 mod families;

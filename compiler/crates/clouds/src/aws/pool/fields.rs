@@ -8,11 +8,12 @@ use serde_json::{Value, json};
 use super::super::commands::{Target, aws};
 use super::super::node_group::{NodeGroup, api_effect_name};
 use super::super::node_image;
-use super::super::{local_disks, ownership, tags};
+use super::super::{local_disks, ownership, section, tags};
 use super::kinds::{
     ALTERNATIVES, BLOCK_RELEASE, BLOCK_SIZE, BLOCK_START, BLOCK_VERSION, CAPACITY, DISK, EFA,
     IMAGE, IMAGE_VERSION, INITIAL_SIZE, LABELS, LOCAL_DISKS, LOCATION, MACHINE, MAX_PODS,
-    PLACEMENT_GROUP, RELEASE, REPAIR, RESERVATION, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE, VERSION,
+    PLACEMENT_GROUP, RELEASE, REPAIR, RESERVATION, ROLE, SIZE, TAGS, TAINTS, TEMPLATE, UPGRADE,
+    VERSION,
 };
 
 /// Every field, in the order in which they are compared and updated.
@@ -143,7 +144,13 @@ fn immutable_fields(group: &NodeGroup<'_>) -> Vec<Field> {
             Origin::derived(spans, DerivationReason::Written),
         )
     });
-    rows.collect()
+    // Without the key, a node group keeps its role.
+    let role = section(&group.cluster.config).node_role.as_ref();
+    let role = role.map(|role| {
+        let origin = Origin::derived([role.span], DerivationReason::Written);
+        field(&ROLE, json!(role.value), Vec::new(), origin)
+    });
+    rows.chain(role).collect()
 }
 
 /// The taints of a node group as the API shows them, sorted by key.

@@ -9,6 +9,7 @@ pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     name: "EKS node group",
     fields: &[
         MACHINE,
+        ROLE,
         ALTERNATIVES,
         IMAGE,
         LOCATION,
@@ -63,6 +64,16 @@ pub(super) const ALTERNATIVES: FieldKind = FieldKind {
     create_flag: None,
     change: Change::Replacement {
         reason: "the machine types of an EKS node group are immutable",
+    },
+    source: EKS_API,
+};
+
+pub(super) const ROLE: FieldKind = FieldKind {
+    name: "IAM role of nodes",
+    read: ".nodegroup.nodeRole",
+    create_flag: None,
+    change: Change::Replacement {
+        reason: "the IAM role of an EKS node group is immutable",
     },
     source: EKS_API,
 };

@@ -3,6 +3,7 @@
 mod access_entry_invalid;
 mod account_malformed;
 mod alternative_machine_efa;
+mod arn_malformed;
 mod autoscaler_target_mismatch;
 mod aws_id_malformed;
 mod capacity_block_ended;
@@ -30,6 +31,7 @@ mod key_too_long_for_eks;
 mod label_prefix_reserved;
 mod max_pods_above_addresses;
 mod member_without_access_entry;
+mod nat_gateways_unused;
 mod node_image_malformed;
 mod nodes_only_unused;
 mod plugin_cannot_share;
@@ -40,6 +42,7 @@ mod public_cidrs_unused;
 mod region_malformed;
 mod reservation_several_zones;
 mod security_group_missing;
+mod service_range;
 mod spot_terms_unavailable;
 mod stack_name_too_long;
 mod tag_malformed;
@@ -111,6 +114,9 @@ pub(super) static RULES: &[&Rule] = &[
     &member_without_access_entry::RULE,
     &initial_nodes_unsupported::RULE,
     &alternative_machine_efa::RULE,
+    &arn_malformed::RULE,
+    &service_range::RULE,
+    &nat_gateways_unused::RULE,
 ];
 
 /// The pools that gpuc creates.

@@ -5,6 +5,7 @@ mod boot_disk_size;
 mod cluster_subnet_missing;
 mod efa_unavailable;
 mod entra_id;
+mod identity_required;
 mod local_accounts;
 mod location_unreadable;
 mod maintenance_days;
@@ -15,6 +16,7 @@ mod mig_layout;
 mod mig_size;
 mod node_image_channel;
 mod os_without_driver;
+mod outbound_network;
 mod placement_compact;
 mod private_dns;
 mod range_not_global;
@@ -22,6 +24,7 @@ mod ranges_unused;
 mod reservation_identity;
 mod resource_group_name;
 mod resource_id;
+mod secrets_key;
 mod size_unlisted;
 mod spot_deallocate;
 mod spot_fixed;
@@ -84,6 +87,9 @@ pub(super) static RULES: &[&Rule] = &[
     &entra_id::RULE,
     &member_group::RULE,
     &members_without_entra::RULE,
+    &outbound_network::RULE,
+    &identity_required::RULE,
+    &secrets_key::RULE,
 ];
 
 /// Catalog entry of a pool's VM size.

@@ -15,11 +15,11 @@ pub(super) static RULE: Rule = Rule {
         name: "aks-resource-id",
         severity: Severity::Error,
         summary: "a value is not an Azure resource ID",
-        checks: "Whether subnets, managed identities, capacity reservation groups and proximity placement groups are
-identified by their full resource ID.",
+        checks: "Whether subnets, managed identities, disk encryption sets, capacity reservation groups and proximity
+placement groups are identified by their full resource ID.",
         reason: "A name alone does not identify the subscription and the resource group.",
         remedy: "Write the resource ID, which the `show` command of the resource prints: `az network vnet subnet show`,
-`az identity show`, `az capacity reservation group show`, `az ppg show`.",
+`az identity show`, `az disk-encryption-set show`, `az capacity reservation group show`, `az ppg show`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -42,6 +42,7 @@ nodePools:
 
 const SUBNET_TYPE: &[&str] = &["Microsoft.Network", "virtualNetworks", "subnets"];
 const IDENTITY_TYPE: &[&str] = &["Microsoft.ManagedIdentity", "userAssignedIdentities"];
+const ENCRYPTION_TYPE: &[&str] = &["Microsoft.Compute", "diskEncryptionSets"];
 const RESERVATION_TYPE: &[&str] = &["Microsoft.Compute", "capacityReservationGroups"];
 const PLACEMENT_TYPE: &[&str] = &["Microsoft.Compute", "proximityPlacementGroups"];
 
@@ -52,6 +53,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
         ids.extend(subnet.map(|id| (id, "a subnet", SUBNET_TYPE)));
         let identity = create.identity.as_ref();
         ids.extend(identity.map(|id| (id, "a managed identity", IDENTITY_TYPE)));
+        let nodes = create.kubelet_identity.as_ref();
+        ids.extend(nodes.map(|id| (id, "a managed identity", IDENTITY_TYPE)));
+        let encryption = create.disk_encryption_set.as_ref();
+        ids.extend(encryption.map(|id| (id, "a disk encryption set", ENCRYPTION_TYPE)));
     }
     for pool in &cluster.pools {
         let settings = &pool.settings;

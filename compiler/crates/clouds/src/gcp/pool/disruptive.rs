@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::setting::Setting;
 use super::super::{
-    accelerator, create_section, flex_start, gpudirect, machines, os, system_config,
+    accelerator, create_section, flex_start, gpudirect, machines, os, section, system_config,
     workload_policy,
 };
 use super::{PoolLowering, kinds};
@@ -196,6 +196,15 @@ impl PoolLowering<'_> {
         let max = self.pool.settings.max_pods?;
         let setting = Setting::new(&kinds::MAX_PODS, json!(max.value), max.span);
         Some(setting.with_flag(format!("--max-pods-per-node={max}")))
+    }
+
+    /// Without the key, an existing pool keeps its account.
+    pub(super) fn service_account(&self) -> Option<Setting> {
+        let account = section(&self.cluster.config)
+            .node_service_account
+            .as_ref()?;
+        let setting = Setting::new(&kinds::SERVICE_ACCOUNT, json!(account.value), account.span);
+        Some(setting.with_flag(format!("--service-account={account}")))
     }
 
     pub(super) fn image(&self) -> Setting {

@@ -28,6 +28,7 @@ pub(super) static FIELDS: &[FieldKind] = &[
     NETWORK_PROFILE,
     HUGE_PAGES,
     MAX_PODS,
+    SERVICE_ACCOUNT,
     IMAGE,
     DISK,
     WORKLOAD_METADATA,
@@ -102,6 +103,16 @@ pub(super) const SPOT: FieldKind = FieldKind {
     create_flag: Some("--spot"),
     change: Change::Replacement {
         reason: "a pool cannot switch between spot and on-demand capacity after creation",
+    },
+    source: UPDATE_REFUSES,
+};
+
+pub(super) const SERVICE_ACCOUNT: FieldKind = FieldKind {
+    name: "service account",
+    read: r#".config.serviceAccount // "default""#,
+    create_flag: Some("--service-account"),
+    change: Change::Replacement {
+        reason: "the service account of a pool cannot be changed after creation",
     },
     source: UPDATE_REFUSES,
 };

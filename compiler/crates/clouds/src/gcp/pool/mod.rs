@@ -87,6 +87,7 @@ impl PoolLowering<'_> {
         settings.extend(self.network_profile());
         settings.extend(self.huge_pages());
         settings.extend(self.max_pods());
+        settings.extend(self.service_account());
         settings.push(self.image());
         settings.push(self.disk());
         settings.extend(self.workload_metadata());

@@ -20,7 +20,7 @@ fails.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1, cluster: {create: {workloadIdentity: false}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {workloadIdentity: false}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 storage: {buckets: [{name: datasets, namespace: research, bucket: acme-datasets}]}
 nodePools:

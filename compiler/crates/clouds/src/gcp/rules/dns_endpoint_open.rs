@@ -22,7 +22,7 @@ decides who uses it.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {dnsEndpoint: true, authorizedNetworks: [203.0.113.0/24]}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {dnsEndpoint: true, authorizedNetworks: [203.0.113.0/24]}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - {name: system, machine: e2-standard-4, nodes: {count: 1}}

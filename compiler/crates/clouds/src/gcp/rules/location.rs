@@ -21,7 +21,7 @@ in several zones, a zonal cluster has one of each. Names of other clouds are not
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-east-1, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-east-1, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu

@@ -1,9 +1,11 @@
 //! Rules specific to GKE, one file each.
 
 mod accelerator_zone;
+mod address_range;
 mod blue_green_conflict;
 mod bucket_identity;
 mod default_pool_name;
+mod default_service_account;
 mod dns_endpoint_open;
 mod dra_mps;
 mod driver_owner;
@@ -33,7 +35,9 @@ mod rack;
 mod rename_unsupported;
 mod resource_label;
 mod resource_name;
+mod secrets_key;
 mod security_group;
+mod service_account;
 mod setting_unsupported;
 mod system_pool_missing;
 mod taint_automatic;
@@ -79,6 +83,10 @@ pub(super) static RULES: &[&Rule] = &[
     &flex_start_duration::RULE,
     &flex_start_conflict::RULE,
     &queued_without_requests::RULE,
+    &default_service_account::RULE,
+    &service_account::RULE,
+    &address_range::RULE,
+    &secrets_key::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,

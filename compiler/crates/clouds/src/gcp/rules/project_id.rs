@@ -19,7 +19,7 @@ only after the review.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: "123456789012", location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: "123456789012", location: us-central1-a, nodeServiceAccount: gke-nodes@123456789012.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu

@@ -21,7 +21,7 @@ the pools of the file. Without another suitable pool, DNS, metrics and controlle
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, cluster: {create: {}}}}
+cloud: {gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {create: {}}}}
 stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
 nodePools:
   - name: gpu

@@ -98,16 +98,24 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
         Change::MinorVersionSteps { .. } | Change::NodeRollout { .. } if has_versions(delta) => {
             classify_version(field, delta)
         }
+        Change::NodeRollout { .. }
+        | Change::Replacement { .. }
+        | Change::InPlace
+        | Change::Access
+        | Change::MinorVersionSteps { .. }
+            if !is_managed(after, field) =>
+        {
+            Classification::with_reason(
+                Impact::Nothing,
+                "no script manages it any more: it stays as it is until you change it",
+            )
+        }
         Change::Replacement { reason } => {
             Classification::with_source(Impact::Replaced, reason, field.source)
         }
         Change::AtCreation { reason } => {
             Classification::with_source(Impact::Nothing, reason, field.source)
         }
-        Change::NodeRollout { .. } if !is_managed(after, field) => Classification::with_reason(
-            Impact::Nothing,
-            "no script manages it any more: it stays as it is until you change it",
-        ),
         Change::NodeRollout { reason } => {
             Classification::with_source(Impact::NodesRecreated, reason, field.source)
         }
@@ -123,14 +131,6 @@ pub(super) fn classify_field(setting: &DiffContext<'_>, delta: &Delta) -> Option
             let pools = after.pools.iter().map(String::as_str);
             let impact = capacity_impact(setting, pools).unwrap_or_else(|| resize_impact(delta));
             Classification::with_source(impact, "nodes are added or removed", field.source)
-        }
-        Change::InPlace | Change::Access | Change::MinorVersionSteps { .. }
-            if !is_managed(after, field) =>
-        {
-            Classification::with_reason(
-                Impact::Nothing,
-                "no script manages it any more: it stays as it is until you change it",
-            )
         }
         Change::Access => {
             Classification::with_source(Impact::AccessChanged, "changed in place", field.source)

@@ -220,7 +220,7 @@ number of GPUs.",
 kind: GpuCluster
 metadata: {name: demo}
 kubernetes: {version: "1.36"}
-cloud: {gcp: {project: acme-demo, location: us-central1-a, cluster: {existing: {}}}}
+cloud: {gcp: {project: acme-demo, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-demo.iam.gserviceaccount.com, cluster: {existing: {}}}}
 stack: {devicePlugin: cloud}
 nodePools:
   - name: gpu
