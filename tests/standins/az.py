@@ -444,7 +444,7 @@ def _write_access(cluster, call):
 
 
 def _write_control_plane(cluster, call):
-    """Apply the identity of nodes, the way out and the key, with the checks of acs/managed_cluster_decorator.py."""
+    """Apply the identity of nodes, the outbound type and the key, with the checks of acs/managed_cluster_decorator.py."""
     if call.has("--assign-kubelet-identity"):
         if cluster["identity"]["type"] != "UserAssigned" and not call.has("--assign-identity"):
             raise _command_error("--assign-kubelet-identity can only be specified when --assign-identity is specified")

@@ -71,7 +71,7 @@ pub struct AzureCreate {
     /// this key, the nodes keep the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kubelet_identity: Option<Spanned<String>>,
-    /// How nodes reach the internet. Default: `loadBalancer`. If you remove this key, the cluster keeps its way.
+    /// How nodes reach the internet. Default: `loadBalancer`. If you remove this key, the cluster keeps its setting.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbound: Option<Spanned<AzureOutbound>>,
     /// The identifier of the Key Vault key that encrypts the Secrets of the cluster, with its version. Requires
@@ -80,8 +80,8 @@ pub struct AzureCreate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["https://acme.vault.azure.net/keys/aks/0123456789abcdef0123456789abcdef"]))]
     pub secrets_key: Option<Spanned<String>>,
-    /// The resource ID of the disk encryption set for the disks of nodes. Cannot be changed after creation. Default: keys
-    /// that Azure manages.
+    /// The resource ID of the disk encryption set for the disks of nodes. Cannot be changed after creation. Default:
+    /// keys that Azure manages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disk_encryption_set: Option<Spanned<String>>,
     /// Whether the API server has only a private address.

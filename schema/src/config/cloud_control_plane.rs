@@ -1,4 +1,4 @@
-//! The logs, and the ways out, of clusters that gpuc creates.
+//! The logs and the outbound traffic of clusters that gpuc creates.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

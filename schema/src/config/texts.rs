@@ -470,7 +470,8 @@ mod tests {
     #[test]
     fn all_strings_are_found() {
         let pool = json!({
-            "name": "@pool", "machine": "@machine", "alternativeMachines": ["@other"], "gpu": {"model": "@model", "perNode": 1},
+            "name": "@pool", "machine": "@machine", "alternativeMachines": ["@other"],
+            "gpu": {"model": "@model", "perNode": 1},
             "nodes": {"count": 1}, "zones": ["@zone"], "subnets": ["@subnet"], "hosts": ["@host"],
             "capacity": {"reservation": {"id": "@id"}},
             "network": {"placement": {"group": "@pg"}},

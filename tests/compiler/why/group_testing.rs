@@ -17,7 +17,7 @@ use crate::support::compile_text;
 fn mixed_cluster(pools: usize) -> String {
     let mut text = "apiVersion: gpuc.dev/v1alpha1\nkind: GpuCluster\nmetadata: {name: many}\n\
                     kubernetes: {version: \"1.36\"}\n\
-                    cloud: {gcp: {project: acme-ml, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml.iam.gserviceaccount.com, cluster: {existing: {name: a}}}}\n\
+                    cloud: {gcp: {project: acme-ml, location: us-central1-a, cluster: {existing: {name: a}}}}\n\
                     stack: {runtimeImage: \"registry.example.com/gpuc-runtime:0.1.0\"}\nnodePools:\n"
         .to_owned();
     for pool in 0..pools {

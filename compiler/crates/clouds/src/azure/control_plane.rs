@@ -1,4 +1,4 @@
-//! The identity of nodes, the way out of the cluster, and the encryption of Secrets and disks.
+//! The identity of nodes, the outbound type, and the encryption of Secrets and disks.
 
 use gpuc_model::Cluster;
 use gpuc_model::plan::{Change, Field, FieldKind};

@@ -445,6 +445,7 @@ mod tests {
         let mut config = cluster(&[]);
         config["cloud"]["gcp"]["cluster"] = json!({"create": {
             "network": "projects/host/global/networks/shared", "subnetwork": "nodes",
+            "podRange": "pods", "serviceRange": "services",
             "privateNodes": true, "workloadIdentity": false, "releaseChannel": "extended",
         }});
         let provisioning = provision_config(config);
@@ -453,6 +454,8 @@ mod tests {
         for flag in [
             "--network=projects/host/global/networks/shared",
             "--subnetwork=nodes",
+            "--cluster-secondary-range-name=pods",
+            "--services-secondary-range-name=services",
             "--enable-private-nodes --",
             "--release-channel=extended",
         ] {

@@ -15,6 +15,11 @@ identity 'Google Cloud project' acme-ml-prod \
   'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
   gcloud projects describe acme-ml-prod \
   '--format=value(projectId)'
+identity 'service account of the nodes' gke-nodes@acme-ml-prod.iam.gserviceaccount.com \
+  'create it with the role roles/container.defaultNodeServiceAccount, or correct cloud.gcp.nodeServiceAccount; gke-nodes@acme-ml-prod.iam.gserviceaccount.com must be visible to the account that runs this script' \
+  gcloud iam service-accounts describe gke-nodes@acme-ml-prod.iam.gserviceaccount.com \
+  --project=acme-ml-prod \
+  '--format=value(email)'
 
 read_1() {
   define "$here"/gke-node-pool.jq
@@ -70,6 +75,9 @@ compare_1() {
     'the network interfaces of a pool cannot be changed after creation' \
     '[]' \
     '[.networkConfig.additionalNodeNetworkConfigs[]? | {network: (.network // "" | split("/") | last), subnetwork: (.subnetwork // "" | split("/") | last)}]'
+  field 'service account' replaces 'the service account of a pool cannot be changed after creation' \
+    '"gke-nodes@acme-ml-prod.iam.gserviceaccount.com"' \
+    '.config.serviceAccount // "default"'
   field 'node image' rolls 'GKE drains and recreates the nodes of the pool' \
     '"COS_CONTAINERD"' \
     '.config.imageType // "" | ascii_upcase'
@@ -107,6 +115,7 @@ apply_1() {
       --location=us-central1 \
       --quiet \
       --machine-type=e2-standard-4 \
+      --service-account=gke-nodes@acme-ml-prod.iam.gserviceaccount.com \
       --image-type=COS_CONTAINERD \
       --disk-size=100GB \
       --workload-metadata=GKE_METADATA \

@@ -7,8 +7,8 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use super::super::create_section;
 
 /// Sources: azure-cli 2.91.0, `acs/managed_cluster_decorator.py` (`--assign-kubelet-identity` requires
-/// `--assign-identity`); learn.microsoft.com/azure/aks/use-kms-etcd-encryption (the identity needs a role on the key before
-/// the cluster exists), general knowledge.
+/// `--assign-identity`); learn.microsoft.com/azure/aks/use-kms-etcd-encryption (the identity needs a role on the key
+/// before the cluster exists), general knowledge.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2759",

@@ -1,4 +1,4 @@
-//! A way to the internet that needs another network.
+//! An outbound type that needs another network.
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
@@ -13,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
         id: "GPUC2758",
         name: "aks-outbound-network",
         severity: Severity::Error,
-        summary: "the way to the internet does not match the network of the nodes",
+        summary: "the outbound type does not match the network of the nodes",
         checks: "Whether `outbound: userDefinedRouting` and `userAssignedNatGateway` have a `subnet`, and `managedNatGateway` has
 none.",
         reason: "The first two use the route table or the NAT gateway of your subnet. AKS creates a NAT gateway only in a
@@ -40,17 +40,24 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let Some(outbound) = create.outbound else {
         return;
     };
-    let (message, help) = match (outbound.value, &create.subnet) {
+    let (problem, help) = match (outbound.value, &create.subnet) {
         (AzureOutbound::UserDefinedRouting | AzureOutbound::UserAssignedNatGateway, None) => (
-            "this way to the internet requires a subnet of yours",
+            "requires `subnet`",
             "set `subnet` to the ID of a subnet with a route table or a NAT gateway, or write `managedNatGateway`",
         ),
         (AzureOutbound::ManagedNatGateway, Some(_)) => (
-            "AKS creates no NAT gateway in a network of yours",
+            "cannot be used with `subnet`",
             "write `userAssignedNatGateway` and create a gateway for the subnet, or remove `subnet`",
         ),
         _ => return,
     };
+    let name = match outbound.value {
+        AzureOutbound::LoadBalancer => "loadBalancer",
+        AzureOutbound::ManagedNatGateway => "managedNatGateway",
+        AzureOutbound::UserAssignedNatGateway => "userAssignedNatGateway",
+        AzureOutbound::UserDefinedRouting => "userDefinedRouting",
+    };
+    let message = format!("`outbound: {name}` {problem}");
     let diagnostic = report.diagnostic(&RULE.code, outbound.span, message);
     let diagnostic = match &create.subnet {
         Some(subnet) => diagnostic.label(subnet.span, "the subnet"),

@@ -77,7 +77,10 @@ mod tests {
         let pool = json!({
             "name": "gpu", "machine": "g2-standard-8", "nodes": {"count": 1}, "upgrade": upgrade,
         });
-        let (cluster, mut report) = resolved(cluster(&[pool]));
+        let mut config = cluster(&[pool]);
+        config["cloud"]["gcp"]["nodeServiceAccount"] =
+            json!("gke-nodes@acme-ml-prod.iam.gserviceaccount.com");
+        let (cluster, mut report) = resolved(config);
         let _ = check(&cluster, &mut report);
         let findings = report.diagnostics().iter();
         findings.map(|finding| finding.code.name).collect()

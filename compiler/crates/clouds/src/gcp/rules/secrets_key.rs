@@ -6,8 +6,8 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::gcp::{create_section, names, section};
 
-/// Sources: gcloud container clusters create --help (`--database-encryption-key`), Google Cloud SDK 528.0.0; the location:
-/// docs.cloud.google.com/kubernetes-engine/docs/how-to/encrypting-secrets, general knowledge.
+/// Sources: gcloud container clusters create --help (`--database-encryption-key`), Google Cloud SDK 528.0.0; the
+/// location: docs.cloud.google.com/kubernetes-engine/docs/how-to/encrypting-secrets, general knowledge.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2667",

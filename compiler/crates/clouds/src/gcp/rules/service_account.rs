@@ -6,8 +6,8 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use crate::gcp::section;
 
-/// Source: docs.cloud.google.com/iam/docs/service-account-types and .../service-accounts-create (the format of user-managed
-/// and default accounts), general knowledge.
+/// Source: docs.cloud.google.com/iam/docs/service-account-types and .../service-accounts-create (the format of
+/// user-managed and default accounts), general knowledge.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2665",
