@@ -9,8 +9,8 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use crate::aws::access::partition;
 use crate::aws::section;
 
-/// Sources: docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html; botocore 1.43.11, eks `Provider` (the key is in
-/// the region of the cluster), 2026-11-29.
+/// Sources: docs.aws.amazon.com/IAM/latest/UserGuide/reference-arns.html; botocore 1.43.11, eks `Provider` (the key is
+/// in the region of the cluster), 2026-11-29.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2582",

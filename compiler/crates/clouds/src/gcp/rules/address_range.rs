@@ -10,7 +10,8 @@ use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use crate::gcp::{control_plane, create_section};
 
 /// Sources: docs.cloud.google.com/kubernetes-engine/docs/concepts/alias-ips ("Cluster sizing": sizes of secondary
-/// ranges) and .../how-to/cluster-shared-vpc (clusters in a Shared VPC name existing secondary ranges), general knowledge.
+/// ranges) and .../how-to/cluster-shared-vpc (clusters in a Shared VPC name existing secondary ranges), general
+/// knowledge.
 pub(super) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2666",
