@@ -1,6 +1,6 @@
 //! Any user text is rejected at its location, or reaches programs unchanged.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_syntax::diag::Severity;
 use serde_json::Value;
@@ -231,8 +231,8 @@ fn rename_in_state(state: &Value, renamed: &Replacements) -> Value {
 fn assert_applies(case: &Case, config: &mut Value, renamed: &Replacements) {
     config["allow"] = Value::Array(Vec::new());
     let findings = compile_text(&serde_json::to_string_pretty(config).unwrap()).findings;
-    let allowed: Vec<_> = findings.iter().map(|found| found.code.id).collect();
-    config["allow"] = allowed.into();
+    let allowed: BTreeSet<_> = findings.iter().map(|found| found.code.id).collect();
+    config["allow"] = allowed.into_iter().collect();
     let environment = Environment::new(&serde_json::to_string_pretty(config).unwrap(), case.before);
     environment.set_state(&rename_in_state(&environment.state(), renamed));
     let run = environment.run("apply.sh", &[]).expect_success();
