@@ -460,6 +460,8 @@ def _write_control_plane(cluster, call):
     if call.has("--azure-keyvault-kms-key-id") and not call.has("--enable-azure-keyvault-kms"):
         raise _command_error('"--azure-keyvault-kms-key-id" requires "--enable-azure-keyvault-kms".')
     if call.has("--enable-azure-keyvault-kms"):
+        if not call.has("--azure-keyvault-kms-key-vault-network-access"):
+            raise _command_error('"--azure-keyvault-kms-key-vault-network-access" is required.')
         cluster["securityProfile"]["azureKeyVaultKms"] = {
             "enabled": True, "keyId": call.get("--azure-keyvault-kms-key-id"), "keyVaultNetworkAccess": "Public"}
 
@@ -793,7 +795,8 @@ for _flag in ("--disable-cluster-autoscaler", "--update-cluster-autoscaler"):
 _AKS = flags("enable-azure-keyvault-kms enable-blob-driver enable-oidc-issuer enable-workload-identity enable-managed-identity enable-aad"
              " enable-azure-rbac disable-public-fqdn disable-local-accounts",
              "api-server-authorized-ip-ranges aad-admin-group-object-ids aad-tenant-id"
-             " assign-identity assign-kubelet-identity outbound-type azure-keyvault-kms-key-id tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
+             " assign-identity assign-kubelet-identity outbound-type azure-keyvault-kms-key-id"
+             " azure-keyvault-kms-key-vault-network-access tier k8s-support-plan auto-upgrade-channel node-os-upgrade-channel network-policy", "tags")
 # Flags of node pools that `aks create` does not accept for its first pool.
 _POOLS_ONLY = flags("", "drain-timeout eviction-policy gpu-driver labels max-surge max-unavailable mode"
                     " node-soak-duration node-taints os-type priority scale-down-mode spot-max-price"

@@ -703,7 +703,8 @@ _CLUSTER = flags(
 _POOLS_ONLY = flags(
     "enable-blue-green-upgrade enable-surge-upgrade enable-fast-socket enable-queued-provisioning"
     " flex-start",
-    "additional-node-network additional-pod-network cluster max-run-duration node-pool-soak-duration"
+    "accelerator-network-profile additional-node-network additional-pod-network cluster max-run-duration"
+    " node-pool-soak-duration"
     " standard-rollout-policy windows-os-version",
 )
 _FIRST_POOL = {f: kind for f, kind in gke_pool.CREATE_FLAGS.items() if f not in _POOLS_ONLY}

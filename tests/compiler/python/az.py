@@ -34,6 +34,7 @@ current-context: c
 
 # Fields that every response has, and that no request sets.
 IDENTITY = {"clientId": "0", "objectId": "0", "resourceId": "/subscriptions/0/resourceGroups/g/x/y/z/kubelet"}
+SUBNET = "/subscriptions/0/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/nodes"
 GIVEN_BY_AZURE = {"maxAgentPools": 100, "identityProfile": {"kubeletidentity": IDENTITY}}
 
 
@@ -52,6 +53,8 @@ def pool(path):
         "enableAutoScaling": on,
         "provisioningState": "Succeeded",
         **({"minCount": 1, "maxCount": 100} if on else {}),
+        # Some outbound types require a network of the user.
+        **({"vnetSubnetID": SUBNET} if {"userDefinedRouting", "userAssignedNATGateway"} & set(argv) else {}),
     }
     return {"id": path, "name": path.rsplit("/", 1)[1], "properties": properties}
 
@@ -68,6 +71,14 @@ def access():
     }
 
 
+def identity():
+    """The identity of a cluster that this run did not create. The one of its nodes requires one of the user."""
+    if "--assign-kubelet-identity" not in step["argv"]:
+        return {"type": "SystemAssigned"}
+    name = "/subscriptions/0/resourceGroups/g/providers/Microsoft.ManagedIdentity/userAssignedIdentities/control"
+    return {"type": "UserAssigned", "userAssignedIdentities": {name: {"principalId": "0", "clientId": "0"}}}
+
+
 def cluster(path):
     """A cluster that this run did not create, as Azure returns it."""
     return {
@@ -75,7 +86,7 @@ def cluster(path):
         "name": path.rsplit("/", 1)[1],
         "location": "westeurope",
         "sku": {"name": "Base", "tier": "Free"},
-        "identity": {"type": "SystemAssigned"},
+        "identity": identity(),
         "properties": {
             **GIVEN_BY_AZURE,
             **access(),
@@ -105,6 +116,9 @@ def look(path):
     if parts[-1] == "maintenanceConfigurations":
         names = [argument for flag, argument in zip(step["argv"], step["argv"][1:]) if flag == "--name"]
         return {"value": [look(f"{path}/{name}") for name in names] if step["exists"] else []}
+    if kind == "userassignedidentities":
+        ids = {"principalId": "0", "clientId": "0"}
+        return {"id": path, "name": parts[-1], "location": "westeurope", "properties": ids}
     if kind == "resourcegroups":
         return {"id": path, "name": parts[-1], "location": "westeurope"}
     return {"value": []}
@@ -126,7 +140,8 @@ class Azure(http.server.BaseHTTPRequestHandler):
             properties = answer.setdefault("properties", {})
             properties["provisioningState"] = "Succeeded"
             if "/managedClusters/" in path and "/agentPools/" not in path:
-                properties.update(GIVEN_BY_AZURE)
+                given_by_user = {key: value for key, value in properties.items() if value is not None}
+                answer["properties"] = GIVEN_BY_AZURE | given_by_user
             if not step["exists"]:
                 stored[path] = answer
                 fresh.add(path)

@@ -76,8 +76,9 @@ fn settings(create: &AzureCreate) -> Vec<Setting> {
             desired: json!(identity.to_ascii_lowercase()),
             span: identity.span,
             create: flags(&flag),
-            // Without --yes, az asks for confirmation.
-            update: flags(&[&flag[..], &["--enable-managed-identity", "--yes"]].concat()),
+            // Without --yes, az asks for confirmation. With --enable-managed-identity, it would replace the identity of
+            // the control plane.
+            update: flags(&[&flag[..], &["--yes"]].concat()),
         });
     }
     if let Some(outbound) = create.outbound {
@@ -96,6 +97,9 @@ fn settings(create: &AzureCreate) -> Vec<Setting> {
             "--enable-azure-keyvault-kms",
             "--azure-keyvault-kms-key-id",
             key,
+            // az requires it (azure-cli 2.91.0), although its help has a default.
+            "--azure-keyvault-kms-key-vault-network-access",
+            "Public",
         ]);
         settings.push(Setting {
             kind: &SECRETS_KEY,
