@@ -253,15 +253,6 @@ def describe_project(call):
     _print_result(call, {"lifecycleState": "ACTIVE", "name": name, "projectId": name})
 
 
-def describe_account(call):
-    """Describe a service account. Without `accounts` in the state, each one exists."""
-    name, project = _name(call), _project(call)
-    accounts = call.data["gke"].get("accounts")
-    if accounts is not None and name not in accounts:
-        raise _command_error(call, f"NOT_FOUND: Unknown service account. Requested entity was not found: {name}")
-    _print_result(call, {"email": name, "name": f"projects/{project}/serviceAccounts/{name}", "projectId": project})
-
-
 def describe_cluster(call):
     """Describe a cluster. The error names another location of the cluster, as in api_adapter.CheckClusterOtherZones."""
     name = _name(call)
@@ -715,7 +706,6 @@ _POOL = _WHERE | flags("", "cluster")
 _COMMANDS = {
     "version": (version_command("gcloud", "Google Cloud SDK {}\nbq 2.1.18\ncore 2025.06.20", "528.0.0"), False, {}),
     "projects describe": (describe_project, False, {}),
-    "iam service-accounts describe": (describe_account, False, {}),
     "container clusters describe": (describe_cluster, False, _WHERE),
     "container clusters list": (list_clusters, False, _WHERE),
     "container clusters create": (create_cluster, True, _WHERE | _CREATE),

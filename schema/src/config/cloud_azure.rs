@@ -75,8 +75,8 @@ pub struct AzureCreate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outbound: Option<Spanned<AzureOutbound>>,
     /// The identifier of the Key Vault key that encrypts the Secrets of the cluster, with its version. Requires
-    /// `identity`, with the role Key Vault Crypto User on it. If you remove this key, the cluster keeps the encryption.
-    /// Default: none, except for the encryption of all disks.
+    /// `identity`, with the role Key Vault Crypto User on it. The cluster reaches the key vault from a public network.
+    /// If you remove this key, the cluster keeps the encryption. Default: none, except for the encryption of all disks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["https://acme.vault.azure.net/keys/aks/0123456789abcdef0123456789abcdef"]))]
     pub secrets_key: Option<Spanned<String>>,

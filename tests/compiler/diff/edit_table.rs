@@ -123,6 +123,8 @@ const ROWS: &[EditRow] = &[
     (GKE, "podRange: pods", "podRange: others", Replaced, "range of pods"),
     (GKE, "serviceRange: services", "serviceRange: others", Replaced, "range of Services"),
     (GKE, "nodeServiceAccount: gke-nodes@", "nodeServiceAccount: other-nodes@", Replaced, "service account"),
+    // Without the key, no script compares the account.
+    (GKE, "    nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com\n", "", Nothing, "service account"),
     (GKE, "controlPlaneLogs: [scheduler, apiServer]", "controlPlaneLogs: []", Nothing, "logs of the control plane"),
     (GKE, "cryptoKeys/secrets", "cryptoKeys/others", Nothing, "key of Secrets"),
     (AKS, "userAssignedIdentities/nodes", "userAssignedIdentities/others", NodesRecreated, "identity of nodes"),

@@ -110,9 +110,7 @@ class Gke(http.server.BaseHTTPRequestHandler):
             made = f"{path}/{one['name']}"
             stored[made] = one
             fresh.add(made)
-        if self.command == "GET" and "serviceAccounts" in parts:
-            answer = {"email": parts[-1]}
-        elif self.command == "GET" and "projects" in parts and "locations" not in parts:
+        if self.command == "GET" and "projects" in parts and "locations" not in parts:
             answer = {"projectId": parts[parts.index("projects") + 1], "lifecycleState": "ACTIVE"}
         elif self.command == "GET" and parts[-2] in ("nodePools", "clusters"):
             answer = stored.get(path) if step["made"] or path in fresh else None
@@ -171,7 +169,7 @@ os.environ.update(
     CLOUDSDK_CORE_DISABLE_USAGE_REPORTING="1",
     CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK="1",
 )
-for api in ("CONTAINER", "SERVICEUSAGE", "CLOUDRESOURCEMANAGER", "IAM"):
+for api in ("CONTAINER", "SERVICEUSAGE", "CLOUDRESOURCEMANAGER"):
     os.environ[f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{api}"] = f"{server_url()}/"
 os.environ["CLOUDSDK_API_ENDPOINT_OVERRIDES_COMPUTE"] = f"{server_url()}/compute/v1/"
 

@@ -110,7 +110,6 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         .into_iter()
         .chain(addons::existing_cluster_checks(cluster, target))
         .chain(gpudirect::existing_cluster_checks(cluster, target))
-        .chain(service_account_check(cluster, target))
         .collect(),
         known_errors: state::KNOWN_ERRORS,
         update_state: None,
@@ -118,25 +117,6 @@ pub(super) fn provision(cluster: Checked<'_>) -> Provisioning {
         credentials: Credentials::Fetch(vec![access::credentials(create, target)]),
         files: system_config::files(cluster),
     }
-}
-
-/// Without its service account, gcloud fails only after minutes, and GKE keeps a cluster whose nodes do not start.
-fn service_account_check(cluster: Checked<'_>, target: Target<'_>) -> Option<IdentityCheck> {
-    let account = section(&cluster.config).node_service_account.as_ref()?;
-    let query = ["gcloud", "iam", "service-accounts", "describe", account];
-    Some(IdentityCheck {
-        subject: "service account of the nodes",
-        is_location: false,
-        query: Command::new(query).with_arguments([
-            format!("--project={}", target.project),
-            "--format=value(email)".to_owned(),
-        ]),
-        expected: account.value.clone(),
-        mismatch_message: format!(
-            "create it with the role roles/container.defaultNodeServiceAccount, or correct \
-             cloud.gcp.nodeServiceAccount; {account} must be visible to the account that runs this script"
-        ),
-    })
 }
 
 fn resource(cluster: Checked<'_>, create: &GcpCreate, target: Target<'_>) -> Resource {

@@ -340,11 +340,6 @@ else
     'run `gcloud auth login` with an account that can see the project acme-ml-prod' \
     gcloud projects describe acme-ml-prod \
     '--format=value(projectId)'
-  identity 'service account of the nodes' gke-nodes@acme-ml-prod.iam.gserviceaccount.com \
-    'create it with the role roles/container.defaultNodeServiceAccount, or correct cloud.gcp.nodeServiceAccount; gke-nodes@acme-ml-prod.iam.gserviceaccount.com must be visible to the account that runs this script' \
-    gcloud iam service-accounts describe gke-nodes@acme-ml-prod.iam.gserviceaccount.com \
-    --project=acme-ml-prod \
-    '--format=value(email)'
   export KUBECONFIG="$work/kubeconfig"
   gcloud container clusters get-credentials gke-inference-l4 \
     --project=acme-ml-prod \
