@@ -33,6 +33,7 @@ mod max_pods_above_addresses;
 mod member_without_access_entry;
 mod nat_gateways_unused;
 mod node_image_malformed;
+mod node_role_unused;
 mod nodes_only_unused;
 mod plugin_cannot_share;
 mod plugin_not_in_image;
@@ -117,6 +118,7 @@ pub(super) static RULES: &[&Rule] = &[
     &arn_malformed::RULE,
     &service_range::RULE,
     &nat_gateways_unused::RULE,
+    &node_role_unused::RULE,
 ];
 
 /// The pools that gpuc creates.

@@ -38,6 +38,7 @@ mod resource_name;
 mod secrets_key;
 mod security_group;
 mod service_account;
+mod service_account_unused;
 mod setting_unsupported;
 mod system_pool_missing;
 mod taint_automatic;
@@ -87,6 +88,7 @@ pub(super) static RULES: &[&Rule] = &[
     &service_account::RULE,
     &address_range::RULE,
     &secrets_key::RULE,
+    &service_account_unused::RULE,
     &gpudirect_interfaces::RULE,
     &gpudirect_nodes::RULE,
     &gpudirect_partial_node::RULE,
