@@ -11,8 +11,12 @@
 
 pub mod aws;
 pub mod azure;
+mod context_unusable;
+pub mod existing;
 mod families;
 pub mod gcp;
+mod machine_keys;
+mod names;
 pub mod onprem;
 #[cfg(test)]
 mod testing;
@@ -20,7 +24,13 @@ mod testing;
 use gpuc_model::cloud::Cloud;
 
 /// Every cloud, by the key it has in the file.
-pub static CLOUDS: &[&dyn Cloud] = &[&aws::AWS, &azure::Azure, &gcp::Gke, &onprem::OnPrem];
+pub static CLOUDS: &[&dyn Cloud] = &[
+    &aws::AWS,
+    &azure::Azure,
+    &existing::EXISTING,
+    &gcp::Gke,
+    &onprem::OnPrem,
+];
 
 #[cfg(test)]
 mod tests {

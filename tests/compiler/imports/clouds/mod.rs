@@ -20,7 +20,7 @@ pub(super) fn described(healthy: &Healthy) -> Vec<Value> {
         CloudSection::Aws(section) => aws::described(healthy, cluster, section),
         CloudSection::Gcp(section) => vec![gcp::described(cluster, section)],
         CloudSection::Azure(section) => vec![azure::described(cluster, section)],
-        CloudSection::OnPrem(_) => Vec::new(),
+        CloudSection::OnPrem(_) | CloudSection::Existing(_) => Vec::new(),
     }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn add_node_fields(cluster: &Cluster, pool: &Pool, index: usize, node
         CloudSection::Aws(section) => aws::add_node_fields(section, pool, index, node),
         CloudSection::Gcp(section) => gcp::add_node_fields(section, pool, index, node),
         CloudSection::Azure(section) => azure::add_node_fields(cluster, section, pool, index, node),
-        CloudSection::OnPrem(_) => {
+        CloudSection::OnPrem(_) | CloudSection::Existing(_) => {
             let image = match pool.os.value {
                 OsFamily::Rhel9 => "Red Hat Enterprise Linux 9.6 (Plow)",
                 OsFamily::Debian12 => "Debian GNU/Linux 12 (bookworm)",

@@ -1,0 +1,77 @@
+//! The owner of the driver or the device plugin is unknown.
+
+use gpuc_model::Cluster;
+use gpuc_model::check::Rule;
+use gpuc_schema::config::Allocation;
+use gpuc_syntax::diag::{Code, Correction, Report, Severity};
+
+use super::super::provider_facts;
+
+pub(super) static RULE: Rule = Rule {
+    code: Code {
+        id: "GPUC2822",
+        name: "gpu-owner-unstated",
+        severity: Severity::Error,
+        summary: "the file does not say who installs the driver or who advertises GPUs",
+        checks: r"Whether `stack` has `driver` and `devicePlugin` for pools with GPUs on providers where both depend on
+choices at the creation of the cluster: Nebius, Lambda and Crusoe.",
+        reason: r"With a driver preset or an add-on, the provider's nodes have a driver and a device plugin. Without, they
+have neither. With a wrong assumption, two device plugins advertise the same GPUs, or no component installs a driver.",
+        remedy: r"With the provider's driver and plugin, write `{driver: preinstalled, devicePlugin: cloud}`; without,
+`{driver: operator, devicePlugin: operator}`.",
+        bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {existing: {provider: nebius}}
+nodePools:
+  - name: gpu
+    gpu: {model: H200, perNode: 8}
+    nodes: {count: 1}
+    existing: {selector: {gpuc.dev/pool: gpu}}
+    stack: {devicePlugin: cloud}
+"#,
+        correction: Correction::Replace(
+            "devicePlugin: cloud",
+            "driver: preinstalled, devicePlugin: cloud",
+        ),
+    },
+    run,
+};
+
+fn run(cluster: &Cluster, report: &mut Report) {
+    let provider = provider_facts(cluster);
+    if !provider.owners_vary {
+        return;
+    }
+    for (pool, _) in cluster.gpu_pools() {
+        let is_dra = pool.allocation.value == Allocation::Dra;
+        let missing: Vec<_> = [
+            ("driver", pool.driver.span.is_written()),
+            ("devicePlugin", is_dra || pool.plugin.span.is_written()),
+        ]
+        .into_iter()
+        .filter(|(_, is_written)| !is_written)
+        .map(|(key, _)| format!("`{key}`"))
+        .collect();
+        if missing.is_empty() {
+            continue;
+        }
+        let message = format!(
+            "`stack` of pool `{}` has no {}",
+            pool.name,
+            missing.join(" and ")
+        );
+        report
+            .diagnostic(&RULE.code, pool.name.span, message)
+            .label(
+                super::super::section(cluster).provider.span,
+                format!("{} has no default for both", provider.facts.name),
+            )
+            .help(
+                "set `{driver: preinstalled, devicePlugin: cloud}` in the pool's `stack` if the provider installs them, \
+                 or `{driver: operator, devicePlugin: operator}`",
+            )
+            .emit();
+    }
+}
