@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::context::{Context, label_source};
+use crate::context::{Context, find_provider, label_source};
 use crate::json::{source, text, text_entries, texts};
 use crate::report::Report;
 use crate::tree::{Entries, Evidence, Item};

@@ -199,3 +199,75 @@ fn context(cluster: &Cluster) -> &str {
     let written = section(cluster).context.as_ref();
     written.map_or(cluster.name.value.as_str(), |context| &context.value)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::testing::{json as read, resolved};
+    use gpuc_model::check::check;
+
+    /// A cluster of a provider with these pools, and its diagnostics.
+    fn cluster(provider: &str, pools: &str) -> (Cluster, gpuc_syntax::diag::Report) {
+        resolved(read(&format!(
+            "{{apiVersion: gpuc.dev/v1alpha1, kind: GpuCluster, metadata: {{name: demo}}, \
+             kubernetes: {{version: '1.36'}}, cloud: {{existing: {{provider: {provider}}}}}, nodePools: [{pools}]}}"
+        )))
+    }
+
+    const POOL: &str = "{name: gpu, gpu: {model: H100, perNode: 8}, nodes: {count: 2}, \
+                        existing: {selector: {gpuc.dev/pool: gpu}}}";
+
+    /// Names of the diagnostics of this cloud's rules.
+    fn codes(provider: &str, pools: &str) -> Vec<&'static str> {
+        let (cluster, mut report) = cluster(provider, pools);
+        for rule in cluster.cloud.rules() {
+            (rule.run)(&cluster, &mut report);
+        }
+        report.diagnostics().iter().map(|it| it.code.name).collect()
+    }
+
+    #[test]
+    fn every_provider_has_one_row() {
+        for (index, row) in ROWS.iter().enumerate() {
+            let keyword = serde_json::to_value(row.provider).expect("a keyword");
+            let (cluster, _) = cluster(keyword.as_str().expect("a text"), POOL);
+            assert_eq!(cluster.cloud.facts().name, row.facts.name);
+            assert!(ROWS[..index].iter().all(|it| it.provider != row.provider));
+            assert_eq!(context(&cluster), "demo");
+        }
+    }
+
+    #[test]
+    fn a_node_pool_of_coreweave_has_the_labels_and_taints() {
+        let pool = "{name: gpu, machine: gd-8xh100ib-i128, gpu: {model: H100, perNode: 8}, nodes: {count: 2}, \
+                    dedicatedTo: research}";
+        let (cluster, mut report) = cluster("coreweave", pool);
+        let checked =
+            check(&cluster, &mut report).unwrap_or_else(|| panic!("{:?}", report.diagnostics()));
+        let objects = cluster.cloud.objects(&checked);
+        let object: Value = serde_json::to_value(&objects[0].node).expect("JSON");
+        let taint =
+            json!({"key": "gpuc.dev/dedicated-to", "value": "research", "effect": "NoSchedule"});
+        assert_eq!(
+            object["spec"],
+            json!({
+                "computeClass": "default", "instanceType": "gd-8xh100ib-i128", "autoscaling": false, "targetNodes": 2,
+                "nodeLabels": {"gpuc.dev/dedicated-to": "research", "gpuc.dev/pool": "gpu"}, "nodeTaints": [taint],
+            })
+        );
+    }
+
+    #[test]
+    fn invalid_pools_are_refused() {
+        let plain = "{name: gpu, gpu: {model: H100, perNode: 8}, nodes: {count: 2}}";
+        let machine = "{name: gpu, machine: gd-8xh100ib-i128, gpu: {model: H100, perNode: 8}, nodes: {min: 1, max: 2}}";
+        assert_eq!(codes("rke2", plain), ["nodes-not-selected"]);
+        assert_eq!(codes("rke2", POOL), [""; 0]);
+        assert_eq!(codes("coreweave", machine), ["node-pool-autoscaled"]);
+        assert_eq!(codes("crusoe", POOL), ["gpu-owner-unstated"]);
+        let zones = machine.replace("{min: 1, max: 2}", "{count: 2}, tags: {a: b}");
+        assert_eq!(codes("coreweave", &zones), ["provider-key-unused"]);
+    }
+}
