@@ -334,8 +334,8 @@ pub struct OnPrem {
     pub packages: Option<Spanned<HostPackages>>,
 }
 
-/// A cluster that gpuc does not make. No script creates, labels or taints its nodes: `existing.selector` of a pool selects
-/// them. On CoreWeave, gpuc writes the NodePool of a pool with `machine`.
+/// A cluster that gpuc does not make. No script creates, labels or taints its nodes: `existing.selector` of a pool
+/// selects them. On CoreWeave, gpuc writes the NodePool of a pool with `machine`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ExistingPlatform {

@@ -87,7 +87,8 @@ static MANAGED_NODES: &[OsFacts] = &[OsFacts {
         driver_dir: None,
     },
     kubernetes: SUPPORTED,
-    source: "docs.coreweave.com/products/cks (do not install the NVIDIA GPU Operator: CoreWeave manages it), 2026-11-29",
+    source: "docs.coreweave.com/products/cks (do not install the NVIDIA GPU Operator: CoreWeave manages it), \
+             2026-11-29",
 }];
 
 /// Nodes whose image may have the driver and the container toolkit.
@@ -106,7 +107,8 @@ static IMAGE_NODES: &[OsFacts] = &[OsFacts {
         driver_dir: None,
     },
     kubernetes: SUPPORTED,
-    source: "NVIDIA/aicr values-oke.yaml (driver and toolkit of the operator are off), 2026-11-22; the others from memory",
+    source: "NVIDIA/aicr values-oke.yaml (driver and toolkit of the operator are off), 2026-11-22; the others from \
+             memory",
 }];
 
 /// Talos: system extensions have the driver and the container toolkit. The file system is read-only, and the NVIDIA
@@ -142,7 +144,7 @@ const OWN_PLUGINS: &[DevicePlugin] = &[
 
 /// Without NVIDIA's chart, whose DaemonSet mounts /var/lib/kubelet/device-plugins.
 ///
-/// Source: NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin/templates/daemonset-device-plugin.yml.
+/// Source: NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin templates/daemonset-device-plugin.yml.
 const PLUGINS_OF_OTHER_KUBELET_DIR: &[DevicePlugin] = &[DevicePlugin::Gpuc, DevicePlugin::Operator];
 
 const ANY_PLUGIN: &[DevicePlugin] = &[
@@ -197,7 +199,7 @@ const fn cloud_facts(name: &'static str, os: &'static [OsFacts]) -> CloudFacts {
         storage: None,
         node_repair: NodeRepair::Never,
         node_image: Err("the provider selects the node image"),
-        // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11-22.
+        // Source: kubernetes.io/docs/concepts/services-networking/network-policies; the plugins from memory, 2026-11.
         policy_enforcement_check: "the network plugin of the cluster: Calico and Cilium enforce NetworkPolicies, \
                                    Flannel alone does not",
         reserved_resources: None,
@@ -403,7 +405,7 @@ pub(super) static ROWS: [ProviderFacts; 12] = [
             },
         )
     },
-    // Sources: docs.siderolabs.com/talos/v1.12 nvidia-gpu, 2026-11-29; NVIDIA/aicr docs talos-integration.md, 2026-11-22.
+    // Sources: docs.siderolabs.com/talos/v1.12 nvidia-gpu, 2026-11-29; NVIDIA/aicr talos-integration.md, 2026-11-22.
     ProviderFacts {
         default_plugin: Some((
             DevicePlugin::Nvidia,

@@ -66,12 +66,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .diagnostic(&RULE.code, pool.name.span, message)
             .label(
                 super::super::section(cluster).provider.span,
-                format!("{} has no default for both", provider.facts.name),
+                format!(
+                    "{} installs both, or neither: then write `operator` for both",
+                    provider.facts.name
+                ),
             )
-            .help(
-                "set `{driver: preinstalled, devicePlugin: cloud}` in the pool's `stack` if the provider installs them, \
-                 or `{driver: operator, devicePlugin: operator}`",
-            )
+            .help("set `{driver: preinstalled, devicePlugin: cloud}` in the pool's `stack`")
             .emit();
     }
 }
