@@ -144,7 +144,7 @@ const OWN_PLUGINS: &[DevicePlugin] = &[
 
 /// Without NVIDIA's chart, whose DaemonSet mounts /var/lib/kubelet/device-plugins.
 ///
-/// Source: NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin templates/daemonset-device-plugin.yml.
+/// Source: NVIDIA/k8s-device-plugin@v0.20.0 deployments/helm/nvidia-device-plugin, daemonset-device-plugin.yml.
 const PLUGINS_OF_OTHER_KUBELET_DIR: &[DevicePlugin] = &[DevicePlugin::Gpuc, DevicePlugin::Operator];
 
 const ANY_PLUGIN: &[DevicePlugin] = &[
@@ -266,7 +266,7 @@ const NO_RDMA_OTHER_KUBELET_DIR: Result<(), (&str, &str)> = Err((
     "remove `rdma`",
 ));
 
-const PREPARED_HOSTS: &str = "Where the driver is preinstalled, the owner of the hosts installs it together with the NVIDIA \
+const PREPARED_HOSTS: &str = "Where the driver is preinstalled, the owner of the hosts installs it and the NVIDIA \
                               Container Toolkit, and configures the runtime nvidia in the container runtime.";
 
 const VARYING_OWNERS: &str = "Who installs the driver and who advertises the GPUs was chosen when the cluster was \
