@@ -52,6 +52,13 @@ const COLUMNS: &[Column] = &[
         mixed: "{profile: 3g.40gb, count: 1}, {profile: 1g.10gb, count: 4}",
     },
     Column {
+        key: "existing",
+        cloud: "existing: {provider: rke2}",
+        pool: "gpu: {model: a100-sxm4-40gb, perNode: 2}, existing: {selector: {gpuc.dev/pool: gpu}}",
+        single: "{profile: 1g.5gb, count: 7}",
+        mixed: "{profile: 3g.20gb, count: 1}, {profile: 1g.5gb, count: 4}",
+    },
+    Column {
         key: "gcp",
         cloud: "gcp: {project: acme-ml-prod, location: us-central1-a, nodeServiceAccount: gke-nodes@acme-ml-prod.iam.gserviceaccount.com, cluster: {existing: {}}}",
         pool: "machine: a2-highgpu-1g",
@@ -300,6 +307,7 @@ fn system_pool(cloud: &str) -> &'static str {
     match cloud {
         "aws" => "machine: m7i.xlarge, ",
         "azure" => "machine: Standard_D4s_v5, ",
+        "existing" => "existing: {selector: {gpuc.dev/pool: system}}, ",
         "gcp" => "machine: e2-standard-4, ",
         _ => "hosts: [cpu-1], ",
     }

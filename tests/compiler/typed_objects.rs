@@ -115,6 +115,7 @@ fn round_trip<T: DeserializeOwned + Serialize>(yaml: &str) -> Result<Value, Stri
 /// Groups of custom resources, for which k8s-openapi has no types. `needs_upstream::kubernetes` checks them against
 /// their definitions.
 const CUSTOM: &[&str] = &[
+    "compute.coreweave.com/",
     "jobset.x-k8s.io/",
     "karpenter.k8s.aws/",
     "karpenter.sh/",

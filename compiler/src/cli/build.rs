@@ -214,7 +214,15 @@ fn next_steps(args: &BuildArgs, compilations: &[Compilation]) -> String {
     match compilations {
         [one] => {
             let folder = cluster_folder(&args.out, one);
-            let script = folder.join("cloud/apply.sh");
+            // Without resources in a cloud there is no script for them.
+            let has_resources =
+                (one.plan.as_ref()).is_some_and(|plan| !plan.provisioning.resources.is_empty());
+            let script = if has_resources {
+                "cloud/apply.sh"
+            } else {
+                "install.sh"
+            };
+            let script = folder.join(script);
             format!(
                 "next: review and commit {out}, then try {} --dry-run",
                 script.display()

@@ -94,7 +94,11 @@ pub(crate) fn run(cli: &Cli, args: &DiffArgs) -> Result<Exit> {
     };
     let folder = build::cluster_folder(&args.out, compilation);
     found.folder = folder.display().to_string();
-    if let Some(notes) = found.live.as_mut().filter(|_| !args.running.no_cloud) {
+    // Without resources in a cloud there is no script for them.
+    let has_resources =
+        (compilation.plan.as_ref()).is_some_and(|plan| !plan.provisioning.resources.is_empty());
+    let compares_cloud = has_resources && !args.running.no_cloud;
+    if let Some(notes) = found.live.as_mut().filter(|_| compares_cloud) {
         let is_current = diff::unbuilt_files(&args.out, compilation).is_empty();
         notes.cloud = Some(compare_cloud(&folder, is_current));
     }

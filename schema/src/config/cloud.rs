@@ -21,6 +21,8 @@ pub enum CloudSection {
     Azure(Azure),
     /// Your own machines, with a running Kubernetes cluster.
     OnPrem(OnPrem),
+    /// A cluster that gpuc does not make, with its nodes: of another cloud or of a distribution.
+    Existing(ExistingPlatform),
 }
 
 impl CloudSection {
@@ -30,7 +32,7 @@ impl CloudSection {
             Self::Aws(aws) => matches!(aws.cluster.value, AwsCluster::Create(_)),
             Self::Gcp(gcp) => matches!(gcp.cluster.value, GcpCluster::Create(_)),
             Self::Azure(azure) => matches!(azure.cluster.value, AzureCluster::Create(_)),
-            Self::OnPrem(_) => false,
+            Self::OnPrem(_) | Self::Existing(_) => false,
         }
     }
 
@@ -40,7 +42,16 @@ impl CloudSection {
             Self::Aws(aws) => Some(("tags", &aws.tags)),
             Self::Gcp(gcp) => Some(("resourceLabels", &gcp.resource_labels)),
             Self::Azure(azure) => Some(("tags", &azure.tags)),
-            Self::OnPrem(_) => None,
+            Self::OnPrem(_) | Self::Existing(_) => None,
+        }
+    }
+
+    /// The kubeconfig context, if the file names one.
+    pub fn kubeconfig_context(&self) -> Option<&Spanned<String>> {
+        match self {
+            Self::Aws(_) | Self::Gcp(_) | Self::Azure(_) => None,
+            Self::OnPrem(on_prem) => Some(&on_prem.context),
+            Self::Existing(platform) => platform.context.as_ref(),
         }
     }
 
@@ -50,17 +61,18 @@ impl CloudSection {
             Self::Aws(aws) => Some(&aws.region),
             Self::Gcp(gcp) => Some(&gcp.location),
             Self::Azure(azure) => Some(&azure.location),
-            Self::OnPrem(_) => None,
+            Self::OnPrem(_) | Self::Existing(_) => None,
         }
     }
 
-    /// Whether gpuc adds pools to a cluster that exists: `cluster.existing` of a cloud. Such a cluster can contain
-    /// components that the file does not describe.
+    /// Whether gpuc adds pools to a cluster that exists: `cluster.existing` of a cloud, or `existing`. Such a cluster
+    /// can contain components that the file does not describe.
     pub fn has_existing_cluster(&self) -> bool {
         match self {
             Self::Aws(aws) => matches!(aws.cluster.value, AwsCluster::Existing(_)),
             Self::Gcp(gcp) => matches!(gcp.cluster.value, GcpCluster::Existing(_)),
             Self::Azure(azure) => matches!(azure.cluster.value, AzureCluster::Existing(_)),
+            Self::Existing(_) => true,
             Self::OnPrem(_) => false,
         }
     }
@@ -80,7 +92,7 @@ impl CloudSection {
                 AzureCluster::Existing(existing) => &existing.name,
                 AzureCluster::Create(_) => return None,
             },
-            Self::OnPrem(_) => return None,
+            Self::OnPrem(_) | Self::Existing(_) => return None,
         };
         name.as_ref()
     }
@@ -374,6 +386,50 @@ pub struct OnPrem {
     /// The package sources of the scripts that prepare hosts. Default: NVIDIA's own, without a proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packages: Option<Spanned<HostPackages>>,
+}
+
+/// A cluster that gpuc does not make. No script creates, labels or taints its nodes: `existing.selector` of a pool
+/// selects them. On CoreWeave, gpuc writes the NodePool of a pool with `machine`.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ExistingPlatform {
+    /// The service or the distribution of the cluster. It determines who may install the driver and advertise GPUs, and
+    /// where the kubelet and the container runtime have their files.
+    pub provider: Spanned<Provider>,
+    /// The kubeconfig context of the cluster. Every script that accesses Kubernetes names it. Default: `metadata.name`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["cks-prod"]))]
+    pub context: Option<Spanned<String>>,
+}
+
+/// The service or the distribution of a cluster that gpuc does not make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum Provider {
+    /// CoreWeave Kubernetes Service. CoreWeave installs the driver and advertises the GPUs.
+    Coreweave,
+    /// Nebius Managed Service for Kubernetes.
+    Nebius,
+    /// Oracle Kubernetes Engine.
+    Oci,
+    /// Lambda's managed Kubernetes.
+    Lambda,
+    /// Crusoe Managed Kubernetes.
+    Crusoe,
+    /// RKE2.
+    Rke2,
+    /// K3s.
+    K3s,
+    /// k0s.
+    K0s,
+    /// MicroK8s.
+    Microk8s,
+    /// Talos Linux. Its system extensions install the driver and the container toolkit.
+    Talos,
+    /// OpenShift, with the GPU Operator of its OperatorHub.
+    Openshift,
+    /// kubeadm, and other clusters with containerd in its default folders.
+    Kubeadm,
 }
 
 /// The package sources of the scripts that prepare hosts. Signatures are always checked.

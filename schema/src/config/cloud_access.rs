@@ -33,7 +33,7 @@ impl CloudSection {
                 GcpCluster::Create(create) => ("authorizedNetworks", &create.authorized_networks),
                 GcpCluster::Existing(_) => return None,
             },
-            Self::OnPrem(_) => return None,
+            Self::OnPrem(_) | Self::Existing(_) => return None,
         };
         (!ranges.is_empty()).then_some(AuthorizedRanges { key, ranges })
     }

@@ -94,7 +94,7 @@ pub struct GpuCluster {
     pub allow: Vec<Spanned<String>>,
     /// The Kubernetes version.
     pub kubernetes: Kubernetes,
-    /// The platform that the cluster runs on: exactly one of `aws`, `gcp`, `azure` and `onPrem`.
+    /// The platform that the cluster runs on: exactly one of `aws`, `gcp`, `azure`, `onPrem` and `existing`.
     pub cloud: Spanned<CloudSection>,
     /// The autoscaler that adds and removes nodes between a pool's `min` and `max`. It determines which pools can scale
     /// from zero. Default: `managed` if the cloud has its own autoscaler (GKE, AKS), otherwise `none`.

@@ -334,7 +334,7 @@ pub enum LocalDisks {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Os {
     /// The family of the node image. Default: `AmazonLinux2023` on EKS, `ContainerOptimized` on GKE, `Ubuntu` on AKS,
-    /// `Ubuntu2404` on premises.
+    /// `Ubuntu2404` on premises, `ProviderDefault` in existing clusters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub family: Option<Spanned<OsFamily>>,
 }
@@ -366,6 +366,8 @@ pub enum OsFamily {
     Debian12,
     /// Red Hat Enterprise Linux 9 or a compatible distribution, on premises.
     Rhel9,
+    /// The operating system that the provider of an existing cluster selects.
+    ProviderDefault,
 }
 
 /// The release of a node image.

@@ -173,6 +173,7 @@ impl<'a> Texts<'a> {
                 self.add_map(&azure.tags);
             }
             CloudSection::OnPrem(on_prem) => self.add(&on_prem.context),
+            CloudSection::Existing(platform) => self.add_all(&platform.context),
         }
     }
 
@@ -535,5 +536,7 @@ mod tests {
         );
         check(&azure(json!({"existing": {"name": "@cluster"}})), &pool);
         check(&json!({"onPrem": {"context": "@context"}}), &pool);
+        let existing = json!({"provider": "k3s", "context": "@context"});
+        check(&json!({"existing": existing}), &pool);
     }
 }

@@ -446,7 +446,7 @@ fn every_example_accepts_its_own_nodes_and_refuses_those_of_another_cluster() {
                         Some(node(&id("other"), location, own)),
                     )
                 }
-                CloudSection::OnPrem(_) => {
+                CloudSection::OnPrem(_) | CloudSection::Existing(_) => {
                     (vec![node("aws:///us-east-1a/i-1", "us-east-1", "z")], None)
                 }
             };

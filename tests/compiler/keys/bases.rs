@@ -121,6 +121,16 @@ pub(super) const BASES: &[Base] = &[
         cloud: "onPrem",
         yaml: include_str!("on-prem-existing.yaml"),
     },
+    Base {
+        name: "a cluster of CoreWeave",
+        cloud: "existing",
+        yaml: include_str!("existing-coreweave.yaml"),
+    },
+    Base {
+        name: "a cluster of k0s",
+        cloud: "existing",
+        yaml: include_str!("existing-k0s.yaml"),
+    },
 ];
 
 /// The values to try at a key.

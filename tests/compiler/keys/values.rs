@@ -252,6 +252,7 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
     ),
     ("cloud.azure.cluster.existing.name", &["inference"]),
     ("cloud.azure.tags", &["{owner: vision}"]),
+    ("cloud.existing.context", &["other"]),
     ("cloud.onPrem.context", &["other"]),
     (
         "cloud.onPrem.packages",

@@ -22,6 +22,7 @@ fn clouds_do_not_name_other_clouds() {
     let own: &[(&str, &[&str])] = &[
         ("aws", &["aws", "eks"]),
         ("azure", &["azure", "aks"]),
+        ("existing", &[]),
         ("gcp", &["gcp", "gke"]),
         ("onprem", &[]),
     ];
@@ -149,7 +150,7 @@ fn rules_are_sorted_and_in_their_blocks() {
             "aws" => 2500..2600,
             "gcp" => 2600..2700,
             "azure" => 2700..2800,
-            "onPrem" => 2800..2900,
+            "onPrem" | "existing" => 2800..2900,
             other => panic!("cloud {other} has no block of ids"),
         };
         lists.push((block, cloud.rules()));

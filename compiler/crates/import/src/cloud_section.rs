@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::context::{Context, label_source};
+use crate::context::{Context, find_provider, label_source};
 use crate::json::{source, text, text_entries, texts};
 use crate::report::Report;
 use crate::tree::{Entries, Evidence, Item};
@@ -83,10 +83,11 @@ pub(crate) fn cloud(
         "aws" => aws(cx, remote, has_autoscaler, report),
         "gcp" => gcp(cx, remote),
         "azure" => azure(cx, remote),
+        "existing" => existing_platform(cx),
         _ => on_prem(cx),
     };
     let mut item = Item::single(key, section.with(cx.cloud_evidence.clone()));
-    if key != "onPrem" {
+    if !matches!(key, "onPrem" | "existing") {
         // The comment is on the section, where it is readable.
         item.evidence = None;
     }
@@ -341,19 +342,32 @@ fn azure(cx: &Context<'_>, remote: Option<Item>) -> Item {
     entries.into_item()
 }
 
-fn on_prem(cx: &Context<'_>) -> Item {
+/// The context of the kubeconfig.
+fn context(cx: &Context<'_>) -> Item {
     let context = cx.kubeconfig.map(|context| {
         (
             context.to_owned(),
             Evidence::sure(format!("kubeconfig context {context}")),
         )
     });
-    let mut entries = Entries::default();
     let reason = "a snapshot does not name the context";
-    entries.push(
-        "context",
-        known_or_placeholder(context, PLACEHOLDER, reason),
-    );
+    known_or_placeholder(context, PLACEHOLDER, reason)
+}
+
+fn existing_platform(cx: &Context<'_>) -> Item {
+    let mut entries = Entries::default();
+    let provider = find_provider(cx.state).map(|(provider, evidence)| {
+        let keyword = serde_json::to_value(provider).unwrap_or_default();
+        Item::text(keyword.as_str().unwrap_or_default()).with(evidence)
+    });
+    entries.push_some("provider", provider);
+    entries.push("context", context(cx));
+    entries.into_item()
+}
+
+fn on_prem(cx: &Context<'_>) -> Item {
+    let mut entries = Entries::default();
+    entries.push("context", context(cx));
     let mut nodes = cx.state.nodes.items.iter();
     let distribution = nodes.find_map(|node| {
         let version = &node.status.node_info.kubelet_version;

@@ -6,6 +6,8 @@ use gpuc_live::objects::{Node, Pod};
 use gpuc_live::state::{ClusterState, Kind};
 use gpuc_model::Registry;
 use gpuc_model::cloud::Cloud;
+use gpuc_schema::Spanned;
+use gpuc_schema::config::{CloudSection, ExistingPlatform, Provider};
 
 use crate::cloud_files::CloudData;
 use crate::json::{source, text_entries};
@@ -90,7 +92,7 @@ impl<'s> Context<'s> {
         kubeconfig: Option<&'s str>,
         registry: &'static Registry,
     ) -> Self {
-        let (key, cloud_evidence) = find_cloud(state, &files);
+        let (cloud, cloud_evidence) = find_cloud(state, &files, registry);
         let mut pods_by_node: BTreeMap<&str, Vec<&Pod>> = BTreeMap::new();
         for pod in state.pods.items.iter().filter(|pod| !pod.is_finished()) {
             pods_by_node
@@ -98,13 +100,11 @@ impl<'s> Context<'s> {
                 .or_default()
                 .push(pod);
         }
-        let mut clouds = registry.clouds.iter().copied();
-        let cloud = clouds.find(|cloud| cloud.facts().key == key);
         Self {
             state,
             files,
             kubeconfig,
-            cloud: cloud.unwrap_or_else(|| unreachable!("the registry has every cloud")),
+            cloud,
             cloud_evidence,
             pods_by_node,
             declared_pools: declared_pools(state),
@@ -137,7 +137,80 @@ impl<'s> Context<'s> {
     }
 }
 
-fn find_cloud(state: &ClusterState, files: &CloudData<'_>) -> (&'static str, Evidence) {
+/// The label of CoreWeave's nodes with the name of their NodePool.
+///
+/// Source: docs.coreweave.com/products/cks/nodes (the label of a node's NodePool), 2026-11-29.
+pub(crate) const COREWEAVE_NODE_POOL: &str = "compute.coreweave.com/node-pool";
+
+/// The providers of existing clusters by a part of the kubelet's version.
+///
+/// Source: k0sproject/k0s, the release `v1.36.0+k0s.0`; rancher/rke2 and k3s-io/k3s, the releases `v1.36.2+rke2r1` and
+/// `v1.36.2+k3s1`, 2026-11-29.
+const PROVIDER_VERSIONS: &[(&str, Provider)] = &[
+    ("+k0s", Provider::K0s),
+    ("+rke2", Provider::Rke2),
+    ("+k3s", Provider::K3s),
+];
+
+/// Whether gpuc prepared the host of a node: it lists the labels that it set in an annotation.
+pub(crate) fn has_labels_of_gpuc(node: &Node) -> bool {
+    node.metadata.annotations.contains_key("gpuc.dev/labels")
+}
+
+/// The provider of an existing cluster, if a node shows one. A cluster with hosts that gpuc prepared is on premises.
+pub(crate) fn find_provider(state: &ClusterState) -> Option<(Provider, Evidence)> {
+    // On CoreWeave, the annotation is from a NodePool.
+    let is_on_premises = (state.nodes.items.iter())
+        .any(|it| has_labels_of_gpuc(it) && it.metadata.label(COREWEAVE_NODE_POOL).is_none());
+    if is_on_premises {
+        return None;
+    }
+    state.nodes.items.iter().find_map(|node| {
+        let by_label = node.metadata.label(COREWEAVE_NODE_POOL).map(|value| {
+            (
+                Provider::Coreweave,
+                label_source(node, COREWEAVE_NODE_POOL, value),
+            )
+        });
+        let version = &node.status.node_info.kubelet_version;
+        let by_version = PROVIDER_VERSIONS
+            .iter()
+            .find(|(part, _)| version.contains(part));
+        let by_version = by_version.map(|(_, provider)| {
+            let object = format!("Node {}", node.metadata.name);
+            (
+                *provider,
+                source(object, "status.nodeInfo.kubeletVersion", version),
+            )
+        });
+        by_label
+            .or(by_version)
+            .map(|(provider, at)| (provider, Evidence::sure(at)))
+    })
+}
+
+fn find_cloud(
+    state: &ClusterState,
+    files: &CloudData<'_>,
+    registry: &'static Registry,
+) -> (&'static dyn Cloud, Evidence) {
+    let (key, evidence) = find_cloud_key(state, files);
+    if key == "onPrem"
+        && let Some((provider, evidence)) = find_provider(state)
+    {
+        let section = CloudSection::Existing(ExistingPlatform {
+            provider: Spanned::without_span(provider),
+            context: None,
+        });
+        return (registry.cloud_for(&section), evidence);
+    }
+    let mut clouds = registry.clouds.iter().copied();
+    let cloud = clouds.find(|cloud| cloud.facts().key == key);
+    let cloud = cloud.unwrap_or_else(|| unreachable!("the registry has every cloud"));
+    (cloud, evidence)
+}
+
+fn find_cloud_key(state: &ClusterState, files: &CloudData<'_>) -> (&'static str, Evidence) {
     for node in &state.nodes.items {
         let id = &node.spec.provider_id;
         if let Some((_, key)) = PROVIDERS.iter().find(|(prefix, _)| id.starts_with(prefix)) {

@@ -21,6 +21,10 @@ pub(crate) fn os(
     described: Option<&CloudPool<'_>>,
     report: &mut Report,
 ) -> Option<Item> {
+    // The provider of an existing cluster selects the image.
+    if cx.cloud_key() == "existing" {
+        return None;
+    }
     let (family, evidence) = of_cloud(described, name, report)
         .or_else(|| of_karpenter(cx, group))
         .or_else(|| of_driver(cx, group))

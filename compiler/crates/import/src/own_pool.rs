@@ -1,10 +1,11 @@
 //! The keys of a pool that no cloud and no autoscaler describes: what follows from its nodes.
 
+use gpuc_live::objects::Node;
 use gpuc_live::state::Kind;
 
-use crate::context::{Context, label_source};
+use crate::context::{COREWEAVE_NODE_POOL, Context, has_labels_of_gpuc, label_source};
 use crate::described::Keys;
-use crate::groups::{Group, GroupKey};
+use crate::groups::{Group, GroupKey, INSTANCE_TYPE};
 use crate::json::source;
 use crate::pool_name::list_nodes;
 use crate::report::Report;
@@ -36,7 +37,8 @@ pub(crate) fn own_keys(
     }
 }
 
-/// The hosts of a pool on premises that gpuc prepared: it labels them with the name of the pool.
+/// The hosts of a pool on premises that gpuc prepared: they have the label with the name of the pool, and an annotation
+/// with the keys of the labels.
 fn hosts(cx: &Context<'_>, group: &Group<'_>) -> Vec<Item> {
     let GroupKey::Label {
         key: key @ "gpuc.dev/pool",
@@ -46,15 +48,32 @@ fn hosts(cx: &Context<'_>, group: &Group<'_>) -> Vec<Item> {
     else {
         return Vec::new();
     };
-    if cx.cloud.facts().creates_machines || !cx.is_complete(Kind::Node) {
+    let is_prepared = |node: &&Node| has_labels_of_gpuc(node);
+    if cx.cloud_key() != "onPrem"
+        || !cx.is_complete(Kind::Node)
+        || !group.nodes.iter().all(is_prepared)
+    {
         return Vec::new();
     }
-    let reason = "gpuc labels the hosts that it prepares; to leave them to their owner, replace `hosts` with `existing`";
+    let reason =
+        "gpuc prepared these hosts; to leave them to their owner, replace `hosts` with `existing`";
     let hosts = group.nodes.iter().map(|node| {
         let at = label_source(node, key, value);
         Item::text(&node.metadata.name).guess(at, reason)
     });
     hosts.collect()
+}
+
+/// The machine type of a pool whose NodePool gpuc wrote: the nodes have the annotation of that NodePool.
+pub(crate) fn node_pool_machine(cx: &Context<'_>, group: &Group<'_>) -> Option<Item> {
+    let is_node_pool = |node: &&Node| {
+        has_labels_of_gpuc(node) && node.metadata.label(COREWEAVE_NODE_POOL).is_some()
+    };
+    if cx.cloud_key() != "existing" || !group.nodes.iter().all(is_node_pool) {
+        return None;
+    }
+    let (machine, node) = group.label(INSTANCE_TYPE)?;
+    Some(Item::text(machine).sure(label_source(node, INSTANCE_TYPE, machine)))
 }
 
 /// The label of Spot nodes of AKS.

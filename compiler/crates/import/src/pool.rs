@@ -14,7 +14,7 @@ use crate::groups::{Group, GroupKey, groups};
 use crate::json::source;
 use crate::karpenter::{NODE_POOL, provisioned};
 use crate::os::os;
-use crate::own_pool::{node_count, own_keys};
+use crate::own_pool::{node_count, node_pool_machine, own_keys};
 use crate::pool_name::name;
 use crate::rdma::{compute_domains, rdma};
 use crate::report::Report;
@@ -190,6 +190,9 @@ fn pool<'s>(
         report_partitions(&name, config, report);
     }
     item.push("name", named);
+    let node_pool = node_pool_machine(cx, &group);
+    let has_node_pool = node_pool.is_some();
+    item.push_some("machine", node_pool);
     push_hardware(cx, &name, &hardware, &mut item);
     let nodes = keys.nodes.take().unwrap_or_else(|| node_count(cx, &group));
     let max_nodes = max_nodes(&nodes);
@@ -207,7 +210,7 @@ fn pool<'s>(
     push_keys(&mut item, keys, os, is_shared);
     report_other_resources(&name, &group, has_rdma, report);
     let selected = selector(cx, &group, &name);
-    if !is_created && !has_hosts {
+    if !is_created && !has_hosts && !has_node_pool {
         item.push("existing", Item::single("selector", selected.item));
     }
     let resources = group.advertised().into_iter();

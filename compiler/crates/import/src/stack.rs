@@ -122,6 +122,13 @@ fn plugin(
     advertisers: &BTreeMap<Advertiser, &Pod>,
     report: &mut Report,
 ) -> Option<(DevicePlugin, Evidence)> {
+    let default = cx.cloud.default_plugin();
+    if cx.cloud_key() == "existing"
+        && let Some((DevicePlugin::Cloud, reason)) = default
+        && !advertisers.contains_key(&Advertiser::Runtime)
+    {
+        return Some((DevicePlugin::Cloud, Evidence::sure(reason)));
+    }
     let plugins = [Advertiser::Runtime, Advertiser::Nvidia, Advertiser::Gke];
     let mut found = plugins
         .iter()

@@ -34,7 +34,11 @@ impl Registry {
         let of_clouds = self.clouds.iter().flat_map(|cloud| cloud.rules());
         let rules = self.rules.iter().chain(of_clouds);
         let of_resolution = crate::resolve::codes::CODES.iter().copied();
-        of_resolution.chain(rules.map(|rule| &rule.code)).collect()
+        let mut codes: Vec<_> = of_resolution.chain(rules.map(|rule| &rule.code)).collect();
+        // Clouds can share a rule.
+        codes.sort_by_key(|code| code.id);
+        codes.dedup_by_key(|code| code.id);
+        codes
     }
 
     /// The cloud that a section of the file configures.
@@ -43,7 +47,10 @@ impl Registry {
     ///
     /// If no registered cloud owns the section, which is a bug in gpuc.
     pub fn cloud_for(&self, section: &CloudSection) -> &'static dyn Cloud {
-        let cloud = self.clouds.iter().find(|cloud| cloud.owns(section));
-        *cloud.unwrap_or_else(|| unreachable!("every section of `cloud` has a registered cloud"))
+        let cloud = self
+            .clouds
+            .iter()
+            .find_map(|cloud| cloud.for_section(section));
+        cloud.unwrap_or_else(|| unreachable!("every section of `cloud` has a registered cloud"))
     }
 }

@@ -7,7 +7,7 @@ mod azure;
 mod gcp;
 
 use gpuc_model::{Cluster, MachineType, Pool};
-use gpuc_schema::config::{CloudSection, OsFamily};
+use gpuc_schema::config::{CloudSection, OsFamily, Provider};
 use serde_json::{Map, Value};
 
 use super::super::live::healthy::Healthy;
@@ -20,7 +20,7 @@ pub(super) fn described(healthy: &Healthy) -> Vec<Value> {
         CloudSection::Aws(section) => aws::described(healthy, cluster, section),
         CloudSection::Gcp(section) => vec![gcp::described(cluster, section)],
         CloudSection::Azure(section) => vec![azure::described(cluster, section)],
-        CloudSection::OnPrem(_) => Vec::new(),
+        CloudSection::OnPrem(_) | CloudSection::Existing(_) => Vec::new(),
     }
 }
 
@@ -30,7 +30,7 @@ pub(super) fn add_node_fields(cluster: &Cluster, pool: &Pool, index: usize, node
         CloudSection::Aws(section) => aws::add_node_fields(section, pool, index, node),
         CloudSection::Gcp(section) => gcp::add_node_fields(section, pool, index, node),
         CloudSection::Azure(section) => azure::add_node_fields(cluster, section, pool, index, node),
-        CloudSection::OnPrem(_) => {
+        CloudSection::OnPrem(_) | CloudSection::Existing(_) => {
             let image = match pool.os.value {
                 OsFamily::Rhel9 => "Red Hat Enterprise Linux 9.6 (Plow)",
                 OsFamily::Debian12 => "Debian GNU/Linux 12 (bookworm)",
@@ -39,8 +39,43 @@ pub(super) fn add_node_fields(cluster: &Cluster, pool: &Pool, index: usize, node
                 _ => "Ubuntu 24.04.3 LTS",
             };
             node["status"]["nodeInfo"]["osImage"] = image.into();
+            if !pool.settings.hosts.is_empty() {
+                add_label_annotation(pool, node);
+            }
+            if let CloudSection::Existing(platform) = &cluster.config.cloud.value {
+                add_provider_fields(platform.provider.value, pool, node);
+            }
         }
     }
+}
+
+/// What the nodes of a provider show about it. CoreWeave runs NVIDIA's GPU Operator, which labels the GPUs.
+///
+/// Source: docs.coreweave.com/products/cks/nodes and .../clusters/scheduling/workload-scheduling (labels),
+/// .../nodes/gpu-driver-management (the operator); k0sproject/k0s (the release `v1.36.0+k0s.0`), 2026-11-29.
+fn add_provider_fields(provider: Provider, pool: &Pool, node: &mut Value) {
+    match provider {
+        Provider::Coreweave if !pool.is_existing() => {
+            add_label_annotation(pool, node);
+            let labels = &mut node["metadata"]["labels"];
+            labels["compute.coreweave.com/node-pool"] = pool.name.as_str().into();
+            labels["node.kubernetes.io/instance-type"] = machine(pool).into();
+            if let Some(Some(gpus)) = pool.gpus.get() {
+                labels["nvidia.com/gpu.product"] = gpus.model.products[0].into();
+                labels["nvidia.com/gpu.memory"] = gpus.model.memory_mib.to_string().into();
+                labels["nvidia.com/gpu.count"] = gpus.per_node.to_string().into();
+            }
+        }
+        Provider::K0s => node["status"]["nodeInfo"]["kubeletVersion"] = "v1.36.0+k0s.0".into(),
+        Provider::Rke2 => node["status"]["nodeInfo"]["kubeletVersion"] = "v1.36.2+rke2r1".into(),
+        _ => {}
+    }
+}
+
+/// The annotation that gpuc sets on the nodes that it prepares.
+fn add_label_annotation(pool: &Pool, node: &mut Value) {
+    let labels: Vec<_> = pool.labels.iter().map(|it| it.key.as_str()).collect();
+    node["metadata"]["annotations"]["gpuc.dev/labels"] = labels.join(",").into();
 }
 
 /// The machine type of a pool.

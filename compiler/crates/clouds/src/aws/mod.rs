@@ -42,7 +42,8 @@ use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
     Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
-    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, topology_labels,
+    KUBELET_DIR, MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision,
+    topology_labels,
 };
 use gpuc_model::fabric::{BandwidthFloor, Fabric};
 use gpuc_model::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
@@ -68,6 +69,7 @@ static FACTS: CloudFacts = CloudFacts {
     ],
     os: os::OS,
     creates_machines: true,
+    kubelet_dir: KUBELET_DIR,
     support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |region| names::is_region_name(region).then_some(region),
@@ -399,8 +401,8 @@ impl Cloud for Eks {
         &FACTS
     }
 
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Aws(_))
+    fn for_section(&'static self, section: &CloudSection) -> Option<&'static dyn Cloud> {
+        matches!(section, CloudSection::Aws(_)).then_some(self as &dyn Cloud)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -36,7 +36,7 @@ use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
     ARCHITECTURE, Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, HOSTNAME, INSTANCE_TYPE,
-    MachineName, NameRule, NoRdma, NodeFacts, NodeRepair, OPERATING_SYSTEM, Provision,
+    KUBELET_DIR, MachineName, NameRule, NoRdma, NodeFacts, NodeRepair, OPERATING_SYSTEM, Provision,
     topology_labels,
 };
 use gpuc_model::fabric::BandwidthFloor;
@@ -63,6 +63,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     creates_machines: true,
+    kubelet_dir: KUBELET_DIR,
     support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |location| names::is_region_name(location).then_some(location),
@@ -315,8 +316,8 @@ impl Cloud for Azure {
         &FACTS
     }
 
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Azure(_))
+    fn for_section(&'static self, section: &CloudSection) -> Option<&'static dyn Cloud> {
+        matches!(section, CloudSection::Azure(_)).then_some(self as &dyn Cloud)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -52,8 +52,8 @@ use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::storage::VolumeType;
 use gpuc_model::cloud::{
     Catalog, Cloud, CloudFacts, CloudLabel, DiskRange, INSTANCE_TYPE, InterconnectSettings,
-    MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision, ProvisioningClass,
-    topology_labels,
+    KUBELET_DIR, MachineName, NameRule, NoRdma, NodeDisk, NodeFacts, NodeRepair, Provision,
+    ProvisioningClass, topology_labels,
 };
 use gpuc_model::fabric::{BandwidthFloor, Fabric};
 use gpuc_model::plan::{AutoUpgrade, Object, Provisioning, ResourceKind};
@@ -76,6 +76,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::Managed, Autoscaler::None],
     os: os::OS,
     creates_machines: true,
+    kubelet_dir: KUBELET_DIR,
     support: &support::SUPPORT,
     regions: regions::REGIONS,
     region_of: |location| {
@@ -400,8 +401,8 @@ impl Cloud for Gke {
         &FACTS
     }
 
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::Gcp(_))
+    fn for_section(&'static self, section: &CloudSection) -> Option<&'static dyn Cloud> {
+        matches!(section, CloudSection::Gcp(_)).then_some(self as &dyn Cloud)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {

@@ -9,6 +9,7 @@ mod pool;
 mod rules;
 mod sources;
 
+use crate::names::is_dns_label;
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, Distribution, DriverOwner, GpuCluster,
@@ -18,8 +19,8 @@ use gpuc_schema::config::{
 use gpuc_model::check::{Checked, Rule};
 use gpuc_model::cloud::machine::Machine;
 use gpuc_model::cloud::{
-    ARCHITECTURE, Catalog, Cloud, CloudFacts, HOSTNAME, MachineName, NameRule, NoRdma, NodeFacts,
-    NodeRepair, OPERATING_SYSTEM, Provision, SupportFacts,
+    ARCHITECTURE, Catalog, Cloud, CloudFacts, HOSTNAME, KUBELET_DIR, MachineName, NameRule, NoRdma,
+    NodeFacts, NodeRepair, OPERATING_SYSTEM, Provision, SupportFacts,
 };
 use gpuc_model::plan::{Command, Credentials, IdentityCheck, Provisioning, ResourceKind, Tool};
 use gpuc_model::{Cluster, Label, Pool, PoolSpec, PoolTaint};
@@ -34,6 +35,7 @@ static FACTS: CloudFacts = CloudFacts {
     autoscalers: &[Autoscaler::None],
     os: os::OS,
     creates_machines: false,
+    kubelet_dir: KUBELET_DIR,
     support: &SupportFacts::NONE,
     regions: &[],
     region_of: |_| None,
@@ -188,8 +190,8 @@ impl Cloud for OnPrem {
         &FACTS
     }
 
-    fn owns(&self, section: &CloudSection) -> bool {
-        matches!(section, CloudSection::OnPrem(_))
+    fn for_section(&'static self, section: &CloudSection) -> Option<&'static dyn Cloud> {
+        matches!(section, CloudSection::OnPrem(_)).then_some(self as &dyn Cloud)
     }
 
     fn rules(&self) -> &'static [&'static Rule] {
@@ -203,14 +205,6 @@ fn section(cluster: &Cluster) -> &Section {
         CloudSection::OnPrem(section) => section,
         _ => unreachable!("this cloud handles only `onPrem`"),
     }
-}
-
-/// Whether `text` consists of lower-case letters, digits and `-`, with a letter or digit at both ends. The length is
-/// not checked.
-fn is_dns_label(text: &str) -> bool {
-    let is_inner = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    let is_end = |c: Option<char>| c.is_some_and(|c| c != '-' && is_inner(c));
-    is_end(text.chars().next()) && is_end(text.chars().next_back()) && text.chars().all(is_inner)
 }
 
 #[cfg(test)]

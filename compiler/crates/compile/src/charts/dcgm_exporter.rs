@@ -7,7 +7,7 @@
 //! permissions everywhere because one pool needs them.
 
 use gpuc_model::check::Checked;
-use gpuc_model::cloud::Injection;
+use gpuc_model::cloud::{Injection, KUBELET_DIR};
 use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_model::{KubernetesVersion, POOL_LABEL, Pool, Sharing};
 use gpuc_schema::config::Allocation;
@@ -107,6 +107,10 @@ fn values(cluster: &Checked<'_>, pool: &Pool) -> Value {
     }
     if let Some(class) = access.runtime_class {
         set("runtimeClassName", json!(class.name));
+    }
+    let kubelet = cluster.cloud.facts().kubelet_dir;
+    if kubelet != KUBELET_DIR {
+        set("kubeletPath", json!(format!("{kubelet}/pod-resources")));
     }
     let profiles = metrics.iter().any(|metric| metric.is_profiling());
     let is_mig = matches!(pool.sharing.expect_resolved(), Sharing::Mig { .. });

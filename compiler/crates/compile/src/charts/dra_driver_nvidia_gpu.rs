@@ -7,6 +7,7 @@
 //! pools agree.
 
 use gpuc_model::check::Checked;
+use gpuc_model::cloud::KUBELET_DIR;
 use gpuc_model::derive::origins;
 use gpuc_model::plan::{Chart, Crds, KubernetesSupport, PodSecurity, Release};
 use gpuc_model::{KubernetesVersion, Pool, Sharing};
@@ -87,6 +88,13 @@ fn values(cluster: &Checked<'_>, pools: &[&Pool]) -> Value {
             "tolerations": union_of_tolerations(pools.iter().copied()),
         },
     });
+    let kubelet = cluster.cloud.facts().kubelet_dir;
+    if kubelet != KUBELET_DIR {
+        values["kubeletPlugin"]["kubeletRegistrarDirectoryPath"] =
+            json!(format!("{kubelet}/plugins_registry"));
+        values["kubeletPlugin"]["kubeletPluginsDirectoryPath"] =
+            json!(format!("{kubelet}/plugins"));
+    }
     if allocates_gpus {
         // The chart requires a confirmation that no device plugin runs on these nodes, which `allocation` ensures.
         values["gpuResourcesEnabledOverride"] = json!(true);

@@ -2,7 +2,7 @@
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_schema::config::DriverOwner;
+use gpuc_schema::config::{CloudSection, DriverOwner};
 use serde_json::{Value, json};
 
 use super::summary::pool_names;
@@ -40,20 +40,35 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
         DriverOwner::DaemonSet,
         DriverOwner::Host,
     ];
-    let images = cluster.cloud.facts().has_managed_control_plane;
+    let preinstalled = match (
+        &cluster.config.cloud.value,
+        cluster.cloud.facts().has_managed_control_plane,
+    ) {
+        (CloudSection::Existing(_), true) => PreinstalledBy::Provider,
+        (_, true) => PreinstalledBy::Image,
+        (_, false) => PreinstalledBy::Host,
+    };
     let owners = owners.into_iter().map(|owner| (owner, pools_of(owner)));
     owners
         .filter(|(_, pools)| !pools.is_empty())
-        .map(|(owner, pools)| upgrade_note(owner, &pool_names(&pools), images))
+        .map(|(owner, pools)| upgrade_note(owner, &pool_names(&pools), preinstalled))
         .collect()
 }
 
-fn upgrade_note(owner: DriverOwner, pools: &str, images: bool) -> String {
+/// Where a driver comes from that gpuc does not install.
+#[derive(Clone, Copy)]
+enum PreinstalledBy {
+    /// The provider of a cluster that gpuc does not make, by its own rules.
+    Provider,
+    /// The node image.
+    Image,
+    /// The owner of the host.
+    Host,
+}
+
+fn upgrade_note(owner: DriverOwner, pools: &str, preinstalled: PreinstalledBy) -> String {
     match owner {
-        DriverOwner::Preinstalled if images => format!(
-            "The driver of {pools} is upgraded with the node image, on new nodes: jobs on the old nodes are evicted \
-             as their PodDisruptionBudgets allow, on as many nodes at a time as the pool's upgrade settings allow."
-        ),
+        DriverOwner::Preinstalled => preinstalled_note(pools, preinstalled),
         DriverOwner::Operator => format!(
             "The driver of {pools} is upgraded one node at a time: the GPU Operator cordons the node and evicts the \
              pods that hold its GPUs, as their PodDisruptionBudgets allow. A pod with an emptyDir volume, or without \
@@ -69,7 +84,20 @@ fn upgrade_note(owner: DriverOwner, pools: &str, images: bool) -> String {
             "The driver of {pools} is changed on the hosts, one node at a time, while no process uses the GPUs: see \
              Changing the driver of hosts."
         ),
-        DriverOwner::Preinstalled => format!(
+    }
+}
+
+fn preinstalled_note(pools: &str, by: PreinstalledBy) -> String {
+    match by {
+        PreinstalledBy::Provider => format!(
+            "The provider upgrades the driver of {pools}, with the nodes: see its documentation for what happens to \
+             running jobs."
+        ),
+        PreinstalledBy::Image => format!(
+            "The driver of {pools} is upgraded with the node image, on new nodes: jobs on the old nodes are evicted \
+             as their PodDisruptionBudgets allow, on as many nodes at a time as the pool's upgrade settings allow."
+        ),
+        PreinstalledBy::Host => format!(
             "The driver of {pools} is upgraded on the host itself, while no job uses a GPU: first run kubectl drain \
              NODE --ignore-daemonsets, which respects PodDisruptionBudgets, and afterwards kubectl uncordon NODE."
         ),

@@ -6,7 +6,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::cloud::Injection;
 use gpuc_model::fabric::pool_fabric;
 use gpuc_model::plan::{Expectation, ExpectedDevices, Object, Release};
-use gpuc_model::{DeviceClass, DeviceKind, POOL_LABEL, Pool, Sharing};
+use gpuc_model::{DeviceClass, DeviceKind, POOL_LABEL, Pool, PoolTaint, SetBy, Sharing};
 
 use super::claims;
 use super::node_config::driver_access;
@@ -79,6 +79,7 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         period: pool
             .capacity_period()
             .map(|period| (period.start.to_string(), period.scale_down.to_string())),
+        required_taints: required_taints(cluster, pool),
         allocatable: advertised
             .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
@@ -91,6 +92,17 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         tolerations: tolerations.collect(),
         runtime_class: test_pod_class(cluster, pool),
     }
+}
+
+/// The taints of nodes that exist before gpuc and that no script taints. Without such a taint, other pods can take the
+/// nodes of the pool.
+pub(super) fn required_taints(cluster: &Checked<'_>, pool: &Pool) -> Vec<String> {
+    let is_external = pool.is_existing() && !cluster.cloud.facts().creates_machines;
+    let taints = pool.taints.iter();
+    let taints = taints.filter(|taint| is_external && taint.set_by == SetBy::Gpuc);
+    let text =
+        |taint: &PoolTaint| format!("{}={}:{}", taint.key, taint.value, taint.effect.as_str());
+    taints.map(text).collect()
 }
 
 /// The smallest number of nodes that proves the network of a pool. `gpuc prove` needs whole GPUs.

@@ -43,7 +43,7 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
         cpu: allocatable(cpu, |amount| QuotaResource::Cpu.format_amount(amount)),
         memory: allocatable(memory, gib),
         name: pool.name.value.clone(),
-        machine: machine(pool),
+        machine: machine(cluster, pool),
         image: format!("{:?}", pool.os.value),
         gpus: gpus(pool),
         sharing: sharing(pool.sharing.expect_resolved(), pool.has_gpus()),
@@ -83,10 +83,14 @@ fn allocatable(capacity: Option<NodeCapacity>, format_amount: impl Fn(u64) -> St
     }
 }
 
-fn machine(pool: &Pool) -> String {
+fn machine(cluster: &Checked<'_>, pool: &Pool) -> String {
     match (pool.machine.expect_resolved(), &pool.machine_name) {
         (MachineType::Catalog(_), _) | (MachineType::Cpu(_), Some(_)) => {
             pool.machine_types().join(" or ")
+        }
+        (MachineType::Host, Some(machine)) => machine.value.clone(),
+        (MachineType::Host, None) if cluster.config.cloud.has_existing_cluster() => {
+            "existing nodes".to_owned()
         }
         (MachineType::Cpu(_) | MachineType::Host, _) => "own hosts".to_owned(),
     }
@@ -326,6 +330,27 @@ fn isolation(cluster: &Checked<'_>) -> Option<String> {
     })
 }
 
+/// The labels and taints that the owner of nodes sets, where no cloud creates the machines.
+fn required_marks(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
+    if cluster.cloud.facts().creates_machines {
+        return None;
+    }
+    let labels = pool.selector.iter();
+    let labels: Vec<_> = labels
+        .map(|label| format!("{}={}", label.key, label.value))
+        .collect();
+    let taints = match super::expectations::required_taints(cluster, pool).as_slice() {
+        [] => String::new(),
+        taints => format!(" and the taints {}", taints.join(", ")),
+    };
+    Some(format!(
+        "Every node of {} must have the labels {}{taints}: set them where the node is created. cloud/verify.sh checks \
+         them.",
+        pool.name,
+        labels.join(", ")
+    ))
+}
+
 /// The notes to read before applying the tree.
 fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
@@ -427,5 +452,11 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             pool_names(&existing)
         ));
     }
+    notes.extend(
+        existing
+            .iter()
+            .filter_map(|pool| required_marks(cluster, pool)),
+    );
+    notes.extend(cluster.cloud.platform_notes(cluster));
     notes
 }

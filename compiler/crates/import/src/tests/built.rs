@@ -43,6 +43,7 @@ fn cluster() -> Vec<Value> {
     let labels = json!({"gpuc.dev/pool": "gpu", "nvidia.com/gpu.product": "NVIDIA-L4", "nvidia.com/gpu.count": "4"});
     let mut gpu = node("a", &labels, &[], &json!({"nvidia.com/gpu": "4"}));
     gpu["status"]["nodeInfo"]["osImage"] = "Ubuntu 24.04.3 LTS".into();
+    gpu["metadata"]["annotations"]["gpuc.dev/labels"] = "gpuc.dev/pool".into();
     objects.push(gpu);
     objects
 }
@@ -143,6 +144,38 @@ fn hosts_that_gpuc_labelled_are_hosts() {
     let gpu = pool(&import, "gpu");
     assert_eq!(gpu["hosts"], json!(["a"]));
     assert_eq!(gpu.get("existing"), None);
+}
+
+#[test]
+fn hosts_that_their_owner_labelled_are_selected() {
+    let mut objects = cluster();
+    find(&mut objects, "Node", "a")["metadata"]["annotations"] = json!({});
+    let import = imported_with_builder(&objects, &[]);
+    let gpu = pool(&import, "gpu");
+    assert_eq!(gpu["existing"]["selector"], json!({"gpuc.dev/pool": "gpu"}));
+    assert_eq!(gpu.get("hosts"), None);
+}
+
+#[test]
+fn providers_are_recognized() {
+    for (version, provider) in [
+        ("v1.36.0+k0s.0", "k0s"),
+        ("v1.36.2+rke2r1", "rke2"),
+        ("v1.36.2+k3s1", "k3s"),
+    ] {
+        let mut objects = cluster();
+        let gpu = find(&mut objects, "Node", "a");
+        gpu["metadata"]["annotations"] = json!({});
+        gpu["status"]["nodeInfo"]["kubeletVersion"] = version.into();
+        let file = read(&imported_with_builder(&objects, &[]));
+        assert_eq!(file["cloud"]["existing"]["provider"], provider);
+
+        // A host that gpuc prepared is on premises.
+        let gpu = find(&mut objects, "Node", "a");
+        gpu["metadata"]["annotations"]["gpuc.dev/labels"] = "gpuc.dev/pool".into();
+        let file = read(&imported_with_builder(&objects, &[]));
+        assert_eq!(file["cloud"].get("existing"), None, "{version}");
+    }
 }
 
 #[test]

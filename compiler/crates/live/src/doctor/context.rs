@@ -81,6 +81,7 @@ pub const POOL_LABELS: &[&str] = &[
     "cloud.google.com/gke-nodepool",
     "kubernetes.azure.com/agentpool",
     "karpenter.sh/nodepool",
+    "compute.coreweave.com/node-pool",
 ];
 
 /// The labels that nodes with NVIDIA GPUs have.

@@ -14,6 +14,11 @@ use crate::{KubernetesVersion, Pool};
 /// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml, `hostPaths.driverInstallDir`.
 pub const DRIVER_DIR: &str = "/run/nvidia/driver";
 
+/// The kubelet's directory by default.
+///
+/// Source: kubernetes.io/docs/reference/command-line-tools-reference/kubelet, `--root-dir`, 2026-11-29.
+pub const KUBELET_DIR: &str = "/var/lib/kubelet";
+
 /// The constant properties of a cloud.
 #[derive(Debug)]
 #[expect(
@@ -31,6 +36,8 @@ pub struct CloudFacts {
     pub os: &'static [OsFacts],
     /// Whether it creates machines. If not, pools consist of the user's hosts.
     pub creates_machines: bool,
+    /// The directory of the kubelet on its nodes.
+    pub kubelet_dir: &'static str,
     /// The Kubernetes versions that it supports, and until when.
     pub support: &'static SupportFacts,
     /// The known regions; empty if the cloud has no regions.

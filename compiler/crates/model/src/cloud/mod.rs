@@ -27,8 +27,8 @@ use crate::fabric::{BandwidthFloor, Fabric};
 use crate::plan::{AutoUpgrade, NodeProvisioner, Object, Provisioning, ResourceKind};
 use crate::{AdvertisedResource, Cluster, DaemonSetRequests, Label, Pool, PoolSpec, PoolTaint};
 pub use facts::{
-    CloudFacts, DRIVER_DIR, Injection, NO_DRIVER_CONTAINER, NameRule, NodeRepair, OperatorSupport,
-    OsFacts, RuntimeClass,
+    CloudFacts, DRIVER_DIR, Injection, KUBELET_DIR, NO_DRIVER_CONTAINER, NameRule, NodeRepair,
+    OperatorSupport, OsFacts, RuntimeClass,
 };
 pub use labels::topology_labels;
 use machine::Machine;
@@ -120,6 +120,11 @@ pub trait Catalog {
 pub trait NodeFacts {
     /// The default installer of the driver for a device plugin.
     fn default_driver(&self, plugin: DevicePlugin) -> DriverOwner;
+
+    /// The default device plugin on nodes without one in their image, with the reason; `None` for gpuc's.
+    fn default_plugin(&self) -> Option<(DevicePlugin, &'static str)> {
+        None
+    }
 
     /// The driver version that this cloud's installer uses by default, in the format of the file.
     fn driver_version(&self, _pool: &Pool) -> Option<String> {
@@ -324,6 +329,11 @@ pub trait Provision {
         &[]
     }
 
+    /// Sentences about what the user must configure in a cluster that gpuc does not make, for the README of the tree.
+    fn platform_notes(&self, _cluster: &Cluster) -> Vec<String> {
+        Vec::new()
+    }
+
     /// Kubernetes objects that only this cloud needs.
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
         let _ = cluster;
@@ -336,8 +346,8 @@ pub trait Cloud: Catalog + NodeFacts + Provision + Sync {
     /// The constant properties of the cloud.
     fn facts(&self) -> &'static CloudFacts;
 
-    /// Whether a section of the file belongs to this cloud.
-    fn owns(&self, section: &CloudSection) -> bool;
+    /// The cloud that a section of the file configures, if the section is this cloud's: itself, or a variant of it.
+    fn for_section(&'static self, section: &CloudSection) -> Option<&'static dyn Cloud>;
 
     /// Rules that apply only to this cloud.
     fn rules(&self) -> &'static [&'static Rule];

@@ -13,6 +13,8 @@ pub struct Expectation {
     pub min_nodes: u32,
     /// The time outside of which no nodes are expected: its start and its end, in UTC.
     pub period: Option<(String, String)>,
+    /// The taints that nodes must have although no script sets them, each as `key=value:Effect`.
+    pub required_taints: Vec<String>,
     /// The allocatable GPU resources of a node.
     pub allocatable: BTreeMap<String, u32>,
     /// The devices of a node that are allocated through DRA.

@@ -167,6 +167,8 @@ impl SpecResolver<'_> {
         let (plugin, because) = if advertises {
             let reason = "the node image of this operating system includes a device plugin";
             (DevicePlugin::Cloud, DerivationReason::Rule(reason))
+        } else if let Some((plugin, reason)) = self.inputs.cloud.default_plugin() {
+            (plugin, DerivationReason::Rule(reason))
         } else {
             (DevicePlugin::Gpuc, DerivationReason::Default)
         };

@@ -115,7 +115,7 @@ const FOREIGN_KEYS: &[(&str, &[&str], &str)] = &[
     (
         "cloud",
         &["aks", "eks", "gke", "provider"],
-        "write the cloud as a key: `aws`, `gcp`, `azure` or `onPrem`",
+        "write the cloud as a key: `aws`, `gcp`, `azure`, `onPrem` or `existing`",
     ),
     (
         "nodePools",

@@ -136,6 +136,25 @@ nodes() {
   fi
 }
 
+# taints POOL TAINT...: checks that every ready node has each taint, which no script sets.
+taints() {
+  local pool=$1 taint without
+  shift
+  [ "$ready_nodes" -gt 0 ] || return 0
+  for taint in "$@"; do
+    without=$(
+      jq -r --arg taint "$taint" '
+        .[] | select(any(.spec.taints[]?; "\(.key)=\(.value // ""):\(.effect)" == $taint) | not)
+        | .metadata.name' "$work/nodes.json"
+    )
+    if [ -z "$without" ]; then
+      fine "pool $pool: every node has the taint $taint"
+    else
+      fail "pool $pool: without the taint $taint, which the owner of the nodes sets: ${without//$'\n'/, }"
+    fi
+  done
+}
+
 # allocatable POOL RESOURCE COUNT: checks that every ready node has COUNT of the resource. More means that a change of
 # the pool has not taken effect.
 allocatable() {

@@ -1,11 +1,10 @@
 //! Key that applies only to machines that a cloud creates.
 
-use gpuc_schema::config::Capacity;
-
+use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
-use gpuc_model::{Cluster, Pool};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
-use gpuc_syntax::source::Span;
+
+use crate::machine_keys::machine_keys;
 
 pub(super) static RULE: Rule = Rule {
     code: Code {
@@ -43,7 +42,7 @@ nodePools:
 
 fn run(cluster: &Cluster, report: &mut Report) {
     for pool in &cluster.pools {
-        for (key, span) in unsupported_keys(pool) {
+        for (key, span) in machine_keys(pool) {
             report
                 .diagnostic(
                     &RULE.code,
@@ -58,47 +57,4 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
         }
     }
-}
-
-/// The unsupported keys that are set, each with its location.
-fn unsupported_keys(pool: &Pool) -> Vec<(&'static str, Span)> {
-    let settings = &pool.settings;
-    let capacity = match settings.capacity.value {
-        Capacity::OnDemand => None,
-        _ => Some(settings.capacity.span),
-    };
-    let disk = settings.disk_gib.span;
-    let initial = pool.nodes.get().and_then(|nodes| nodes.initial);
-    let keys = [
-        ("machine", pool.machine_name.as_ref().map(|name| name.span)),
-        ("nodes.initial", initial.map(|initial| initial.span)),
-        ("zones", settings.zones.first().map(|zone| zone.span)),
-        (
-            "subnets",
-            settings.subnets.first().map(|subnet| subnet.span),
-        ),
-        ("capacity", capacity),
-        (
-            "network.efa",
-            settings.network.efa.as_ref().map(|efa| efa.span),
-        ),
-        (
-            "network.placement",
-            settings
-                .network
-                .placement
-                .as_ref()
-                .map(|placement| placement.span),
-        ),
-        ("diskGiB", disk.is_written().then_some(disk)),
-        ("maxPods", settings.max_pods.map(|pods| pods.span)),
-        ("tags", settings.tags.keys().next().map(|key| key.span)),
-        (
-            "upgrade",
-            settings.upgrade.as_ref().map(|upgrade| upgrade.span),
-        ),
-    ];
-    keys.into_iter()
-        .filter_map(|(key, span)| Some((key, span?)))
-        .collect()
 }

@@ -1,7 +1,6 @@
 //! Rules specific to on-premises clusters, one file each.
 
 mod cloud_only_key;
-mod context_unusable;
 mod existing_with_hosts;
 mod host_count_mismatch;
 mod host_driver_vulnerable;
@@ -23,7 +22,7 @@ pub(super) static RULES: &[&Rule] = &[
     &node_range_unsupported::RULE,
     &cloud_only_key::RULE,
     &existing_with_hosts::RULE,
-    &context_unusable::RULE,
+    &crate::context_unusable::RULE,
     &package_source_invalid::RULE,
     &packages_unused::RULE,
     &host_driver_vulnerable::RULE,

@@ -9,13 +9,13 @@ mod plugin;
 mod tests;
 
 use gpuc_model::check::Checked;
-use gpuc_model::cloud::Injection;
+use gpuc_model::cloud::{Injection, KUBELET_DIR};
 use gpuc_model::derive::origins;
 use gpuc_model::plan::{Chart, Crds, KubernetesSupport, Object, PodSecurity, Release};
 use gpuc_model::{KubernetesVersion, Operands, Pool};
 use gpuc_syntax::node::{Node, Origin};
 use k8s_openapi::api::core::v1::Toleration;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::NODE_FEATURE_DISCOVERY;
 
@@ -134,8 +134,16 @@ fn values(cluster: &Checked<'_>, pools: &[(&Pool, Operands)]) -> Value {
     if !own_nfd {
         values[NODE_FEATURE_DISCOVERY.name] = json!({"worker": {"tolerations": tolerations}});
     }
+    let mut host_paths = Map::new();
     if let Some(folder) = driver_dir(cluster, pools) {
-        values["hostPaths"] = json!({"driverInstallDir": folder});
+        host_paths.insert("driverInstallDir".to_owned(), json!(folder));
+    }
+    let kubelet = cluster.cloud.facts().kubelet_dir;
+    if kubelet != KUBELET_DIR {
+        host_paths.insert("kubeletRootDir".to_owned(), json!(kubelet));
+    }
+    if !host_paths.is_empty() {
+        values["hostPaths"] = Value::Object(host_paths);
     }
     values
 }

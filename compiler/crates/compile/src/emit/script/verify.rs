@@ -111,6 +111,13 @@ fn expectation_checks(cluster: &str, expectation: &Expectation) -> String {
         Some((start, end)) => format!("\"$(during {start} {end} {})\"", expectation.min_nodes),
     };
     let mut text = check_call(&["nodes", &pool, &min_nodes, &quote(&selector)]);
+    if !expectation.required_taints.is_empty() {
+        let taints = expectation.required_taints.iter();
+        let taints: Vec<_> = taints.map(|taint| quote(taint)).collect();
+        let mut words = vec!["taints", &pool];
+        words.extend(taints.iter().map(String::as_str));
+        text += &check_call(&words);
+    }
     for (resource, count) in expectation
         .allocatable
         .iter()

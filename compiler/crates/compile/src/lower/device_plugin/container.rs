@@ -28,6 +28,7 @@ const CAPABILITIES: &str = "NVIDIA_DRIVER_CAPABILITIES";
 /// The name of the port for metrics and probes.
 const PORT: &str = "metrics";
 
+/// Mount paths, which do not depend on the kubelet's folder on the host.
 const DEVICE_PLUGINS: &str = "/var/lib/kubelet/device-plugins";
 const POD_RESOURCES: &str = "/var/lib/kubelet/pod-resources";
 
@@ -108,6 +109,7 @@ pub(super) fn init_containers(cluster: &Checked<'_>, pool: &Pool) -> Option<Vec<
 /// The host volumes of the containers.
 pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
     let access = driver_access(cluster, pool);
+    let kubelet = cluster.cloud.facts().kubelet_dir;
     let mut volumes = vec![
         Volume {
             name: "config".to_owned(),
@@ -117,8 +119,16 @@ pub(super) fn volumes(cluster: &Checked<'_>, pool: &Pool) -> Vec<Volume> {
             }),
             ..Volume::default()
         },
-        host_volume("device-plugins", DEVICE_PLUGINS, "Directory"),
-        host_volume("pod-resources", POD_RESOURCES, "Directory"),
+        host_volume(
+            "device-plugins",
+            &format!("{kubelet}/device-plugins"),
+            "Directory",
+        ),
+        host_volume(
+            "pod-resources",
+            &format!("{kubelet}/pod-resources"),
+            "Directory",
+        ),
         Volume {
             name: "state".to_owned(),
             empty_dir: Some(EmptyDirVolumeSource {

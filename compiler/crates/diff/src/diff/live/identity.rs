@@ -19,9 +19,13 @@ const PROVIDERS: &[(&str, &str, &str)] = &[
 const NAME_LABELS: &[&str] = &["alpha.eksctl.io/cluster-name"];
 
 /// Why the cluster with these nodes is another one than the cluster of the file, as a sentence. `None` if nothing in
-/// the nodes shows it. A cluster on premises can have machines of a cloud.
+/// the nodes shows it. A cluster on premises or of
+/// another provider can have machines of a cloud.
 pub fn find_other_cluster(cluster: &Cluster, nodes: &[Json]) -> Option<String> {
-    if matches!(cluster.config.cloud.value, CloudSection::OnPrem(_)) {
+    if matches!(
+        cluster.config.cloud.value,
+        CloudSection::OnPrem(_) | CloudSection::Existing(_)
+    ) {
         return None;
     }
     let own = cluster.cloud.facts().key;
@@ -86,7 +90,7 @@ fn identity<'c>(
             ),
             ("region", region, &azure.location.value),
         ],
-        CloudSection::OnPrem(_) => Vec::new(),
+        CloudSection::OnPrem(_) | CloudSection::Existing(_) => Vec::new(),
     }
 }
 

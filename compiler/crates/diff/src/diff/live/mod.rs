@@ -92,6 +92,7 @@ pub const GENERATED_KINDS: &[(&str, &str)] = &[
     ("autoscaling/v2", "HorizontalPodAutoscaler"),
     ("batch/v1", "CronJob"),
     ("batch/v1", "Job"),
+    ("compute.coreweave.com/v1alpha1", "NodePool"),
     ("jobset.x-k8s.io/v1alpha2", "JobSet"),
     ("kubeflow.org/v1", "PyTorchJob"),
     ("kueue.x-k8s.io/v1beta2", "AdmissionCheck"),

@@ -165,6 +165,7 @@ fn plan(resources: Vec<Resource>) -> Plan {
         delivery: Delivery::Script,
         expectations: vec![Expectation {
             fabric_nodes: None,
+            required_taints: Vec::new(),
             pool: "train".to_owned(),
             selector: BTreeMap::from([("gpuc.dev/pool".to_owned(), "train".to_owned())]),
             min_nodes: 1,

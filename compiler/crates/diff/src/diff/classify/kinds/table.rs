@@ -227,6 +227,15 @@ pub(super) const KINDS: &[KindImpacts] = &[
     },
     KindImpacts {
         on_delete: NodesRecreated,
+        field_impacts: &[FieldImpact::Capacity("spec.targetNodes")],
+        immutable_fields: &[(
+            "spec.instanceType",
+            "docs.coreweave.com/products/cks/reference/node-pool (instanceType is immutable), read 2026-11-29",
+        )],
+        ..kind("compute.coreweave.com", "NodePool", Nothing)
+    },
+    KindImpacts {
+        on_delete: NodesRecreated,
         field_impacts: &[
             FieldImpact::Constant(
                 "spec.template",

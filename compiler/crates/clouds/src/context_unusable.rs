@@ -1,10 +1,10 @@
-//! Invalid kubeconfig context.
+//! Invalid kubeconfig context, on premises and in existing clusters.
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
-pub(super) static RULE: Rule = Rule {
+pub(crate) static RULE: Rule = Rule {
     code: Code {
         id: "GPUC2808",
         name: "context-unusable",
@@ -32,7 +32,9 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    let context = &super::super::section(cluster).context;
+    let Some(context) = cluster.config.cloud.kubeconfig_context() else {
+        return;
+    };
     if context.is_empty() || context.starts_with('-') || context.chars().any(char::is_control) {
         report
             .diagnostic(&RULE.code, context.span, "invalid kubeconfig context")
