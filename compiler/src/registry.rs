@@ -26,6 +26,7 @@ pub fn codes() -> Vec<&'static Code> {
         gpuc_compile::fleet::CODES,
         gpuc_compile::compile::CODES,
         gpuc_compile::audit::codes::CODES,
+        gpuc_contract::CODES,
         gpuc_manifests::CODES,
     ]
     .concat();

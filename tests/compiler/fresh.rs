@@ -22,6 +22,14 @@ fn diff_schema_is_current() {
 }
 
 #[test]
+fn contract_schema_is_current() {
+    expect_file(
+        "schema/contract.schema.json",
+        &gpuc_contract::contract::schema(),
+    );
+}
+
+#[test]
 fn why_schema_is_current() {
     expect_file("schema/why.schema.json", &gpuc_diff::why::render::schema());
 }

@@ -19,6 +19,7 @@ mod codes;
 mod conflicts;
 mod container_defaults;
 mod contention;
+mod contract;
 mod control_planes;
 mod corpus;
 mod daemon_sets;

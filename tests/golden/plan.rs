@@ -82,7 +82,7 @@ fn provisioning(provisioning: &Provisioning) -> Value {
     let identity = provisioning.identity.iter();
     let files = provisioning.files.iter().map(|file| {
         let contents = match &file.contents {
-            Contents::Yaml(node) => serde_json::to_value(node).unwrap(),
+            Contents::Yaml(node) | Contents::Json(node) => serde_json::to_value(node).unwrap(),
             Contents::Script(text) | Contents::Text(text) => json!(digest(text)),
         };
         (file.path.clone(), contents)

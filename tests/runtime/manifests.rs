@@ -26,6 +26,8 @@ pub(crate) struct Pool {
     pub(crate) pod: Value,
     pub(crate) config_map: String,
     pub(crate) config: NodeConfig,
+    /// The folder of the kubelet on the host.
+    pub(crate) kubelet_dir: &'static str,
 }
 
 /// A container and its parsed arguments.
@@ -262,6 +264,7 @@ pub(crate) fn runtime_pools() -> Vec<Pool> {
                 config,
                 config_map,
                 pod,
+                kubelet_dir: compiled.kubelet_dir,
             });
         }
     }
@@ -285,6 +288,8 @@ pub(crate) struct CompiledCluster {
     /// The path and contents of every file.
     pub(crate) files: Vec<(String, String)>,
     pub(crate) plan: Plan,
+    /// The folder of the kubelet on the host.
+    pub(crate) kubelet_dir: &'static str,
 }
 
 impl CompiledCluster {
@@ -331,6 +336,8 @@ pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
     let mut loaded = load::load_all(&files, &[path], &mut sources, &mut report);
     assert_eq!(loaded.len(), 1, "{path}: not one cluster");
     let compilation = compile(loaded.remove(0), &options);
+    let cluster = compilation.cluster.as_ref().unwrap();
+    let kubelet_dir = cluster.cloud.facts().kubelet_dir;
     let (Some((tree, _)), Some(plan)) = (compilation.output, compilation.plan) else {
         panic!("{path} does not compile");
     };
@@ -346,6 +353,7 @@ pub(crate) fn compile_cluster(path: &str, text: &str) -> CompiledCluster {
         objects: objects.collect(),
         plan,
         files,
+        kubelet_dir,
     }
 }
 

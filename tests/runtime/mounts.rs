@@ -42,9 +42,13 @@ fn containers_mount_all_opened_paths() {
             container.assert_environment();
             match &container.cli.command {
                 Command::Serve(args) => {
-                    container.assert_same_path_on_host(&args.device_plugins);
+                    container.assert_writable_at(
+                        &args.device_plugins,
+                        &Path::new(pool.kubelet_dir).join("device-plugins"),
+                    );
                     let socket_folder = args.pod_resources.parent().unwrap();
-                    container.host_path(socket_folder);
+                    let on_host = Path::new(pool.kubelet_dir).join("pod-resources");
+                    assert_eq!(container.host_path(socket_folder), on_host, "{container}");
                     container.assert_state_is_kept();
                     if let DeviceInjection::Cdi { spec_dir, .. } = &pool.config.devices {
                         container.assert_same_path_on_host(Path::new(spec_dir));
@@ -109,7 +113,12 @@ fn containers_mount_no_secrets_of_the_host() {
 impl Container<'_> {
     /// Checks a writable folder that the kubelet, the container runtime or another container opens by the same path.
     pub(crate) fn assert_same_path_on_host(&self, path: &Path) {
-        assert_eq!(self.host_path(path), path, "{self}");
+        self.assert_writable_at(path, path);
+    }
+
+    /// Checks a writable folder of the host.
+    fn assert_writable_at(&self, path: &Path, on_host: &Path) {
+        assert_eq!(self.host_path(path), on_host, "{self}");
         let (_, mount) = self.mount_of(path);
         assert!(
             !mount["readOnly"].as_bool().unwrap_or(false),

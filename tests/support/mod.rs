@@ -68,6 +68,16 @@ impl Outcome {
         manifests
     }
 
+    /// Compares the first cluster with the output of `terraform show -json`.
+    pub(crate) fn add_terraform(&mut self, text: &str) -> gpuc_contract::Compared {
+        let mut report = Report::default();
+        let declared = gpuc_contract::terraform::read(text).unwrap();
+        let cluster = self.compilations[0].cluster.as_ref().unwrap();
+        let compared = gpuc_contract::compare(cluster, &declared, &mut report);
+        self.findings.append(report.diagnostics_mut());
+        compared
+    }
+
     /// The files of every cluster by `<cluster>/<path>`, without the lock files.
     pub(crate) fn files(&self) -> BTreeMap<String, String> {
         let mut files = BTreeMap::new();
@@ -85,8 +95,13 @@ impl Outcome {
 }
 
 /// Compiles a text like `gpuc check gpu-cluster.yaml`. If the text has a manifest, the manifest is checked as with
-/// `--manifests manifest.yaml`.
+/// `--manifests manifest.yaml`, and if it has the output of Terraform, as with `--against terraform.json`.
 pub(crate) fn compile_text(text: &str) -> Outcome {
+    if let Some((cluster, terraform)) = text.split_once(gpuc_syntax::diag::TERRAFORM_SEPARATOR) {
+        let mut outcome = compile_text(cluster);
+        outcome.add_terraform(terraform);
+        return outcome;
+    }
     let (cluster, manifest) = gpuc_syntax::diag::split_example(text);
     let world = MemoryFiles::with_file("gpu-cluster.yaml", cluster);
     let mut outcome = compile_files(&world, &["gpu-cluster.yaml"]);

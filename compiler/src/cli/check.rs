@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use super::args::{CheckArgs, Cli, FindingsFormat};
 use super::findings::{self, OtherOutput};
-use super::{Exit, inputs, manifests, output};
+use super::{Exit, against, inputs, manifests, output};
 
 /// Compiles the input and prints the findings. Writes no files.
 pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
@@ -14,6 +14,11 @@ pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
         String::new()
     } else {
         manifests::check(cli, args, &mut run)?
+    };
+    let of_node_pools = if args.against.is_empty() {
+        String::new()
+    } else {
+        against::check(args, &mut run)?
     };
     let exit = findings::print(cli, &args.input, &run, OtherOutput::Never)?;
     let silent = cli.quiet || args.input.format != FindingsFormat::Text;
@@ -27,7 +32,7 @@ pub(crate) fn run(cli: &Cli, args: &CheckArgs) -> Result<Exit> {
             "no errors"
         };
         output::print_message(&format!(
-            "{count} {clusters}{of_manifests} checked: {result}"
+            "{count} {clusters}{of_manifests}{of_node_pools} checked: {result}"
         ));
     }
     Ok(exit)

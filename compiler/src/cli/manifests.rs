@@ -49,6 +49,20 @@ pub(super) fn validate_arguments(args: &CheckArgs) -> Result<()> {
             "`--deny manifest-warnings` requires manifests\nhelp: name them with `--manifests`",
         );
     }
+    if args.cluster.is_some() && args.manifests.is_empty() && args.against.is_empty() {
+        return refuse(
+            "`--cluster` requires something to compare with\nhelp: add `--manifests` or `--against`",
+        );
+    }
+    if dashes + args.against.iter().filter(is_stdin).count() > 1 {
+        return refuse("standard input can be named once\nhelp: name a file for the others");
+    }
+    let is_read_twice = args.input.paths.iter().any(|path| is_stdin(&path));
+    if is_read_twice && args.against.iter().any(|path| is_stdin(&path)) {
+        return refuse(
+            "standard input cannot be both the cluster and the node pools\nhelp: name a file for one of them",
+        );
+    }
     if dashes > 0 && args.fix {
         return refuse(
             "`--fix` cannot write to standard input\nhelp: name the files, or remove `--fix`",
@@ -73,7 +87,7 @@ pub(super) fn cluster_input(args: &CheckArgs) -> InputArgs {
 /// number of clusters.
 pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String> {
     let files = find_files(args)?;
-    let index = select_cluster(args, run)?;
+    let index = select_cluster(args, run, "manifests")?;
     let compilation = &run.compilations[index];
     let config = compilation.config.as_ref();
     let cluster = compilation.cluster.as_ref();
@@ -159,13 +173,13 @@ pub(super) fn check(cli: &Cli, args: &CheckArgs, run: &mut Run) -> Result<String
 }
 
 /// Whether a cluster has no errors of its own. Warnings that `--deny` turns into errors do not count.
-fn has_no_errors(compilation: &Compilation) -> bool {
+pub(super) fn has_no_errors(compilation: &Compilation) -> bool {
     let mut found = compilation.report.diagnostics().iter();
     !found.any(|found| found.code.severity == Severity::Error)
 }
 
-/// The cluster to check the manifests against.
-fn select_cluster(args: &CheckArgs, run: &Run) -> Result<usize> {
+/// The cluster to compare with the manifests, or with something else.
+pub(super) fn select_cluster(args: &CheckArgs, run: &Run, what: &str) -> Result<usize> {
     let name = |compilation: &Compilation| {
         let config = compilation.config.as_ref();
         config.map_or_else(String::new, |it| it.metadata.name.value.clone())
@@ -183,7 +197,7 @@ fn select_cluster(args: &CheckArgs, run: &Run) -> Result<usize> {
     }
     match names.as_slice() {
         [_] => Ok(0),
-        [] => refuse("there is no cluster to check the manifests against".to_owned()),
+        [] => refuse(format!("there is no cluster to compare with the {what}")),
         several => {
             // All arguments after `--manifests` are manifests.
             let after = if args.input.paths.is_empty() && args.manifests.len() > 1 {
@@ -192,7 +206,7 @@ fn select_cluster(args: &CheckArgs, run: &Run) -> Result<usize> {
                 ""
             };
             refuse(format!(
-                "manifests can only be checked against one cluster, but the input has {}\n\
+                "{what} can only be compared with one cluster, but the input has {}\n\
                  help: set `--cluster` to one of {}{after}",
                 several.len(),
                 phrases::quoted_list(several, MAX_NAMED)

@@ -1,5 +1,6 @@
 //! The commands. This is the only part of gpuc that reads and writes files.
 
+mod against;
 mod args;
 mod base;
 mod build;

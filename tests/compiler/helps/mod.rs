@@ -10,7 +10,7 @@ mod mutations;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gpuc_syntax::diag::{Diagnostic, Severity, split_example};
+use gpuc_syntax::diag::{Diagnostic, Severity, TERRAFORM_SEPARATOR, split_example};
 use rayon::prelude::*;
 
 use crate::support::{Outcome, compile_text, files_below, repository};
@@ -47,11 +47,18 @@ struct Files<'t> {
     is_mutated: bool,
     cluster: &'t str,
     manifest: Option<(&'t str, &'t str)>,
+    /// The output of `terraform show -json`.
+    terraform: Option<&'t str>,
 }
 
 impl Files<'_> {
     fn check(&self) -> Outcome {
-        let mut outcome = compile_text(self.cluster);
+        let mut outcome = match self.terraform {
+            None => compile_text(self.cluster),
+            Some(terraform) => {
+                compile_text(&format!("{}{TERRAFORM_SEPARATOR}{terraform}", self.cluster))
+            }
+        };
         let is_built = outcome.compilations.iter().all(|one| one.cluster.is_some());
         if let Some(manifest) = self
             .manifest
@@ -77,11 +84,13 @@ fn try_to_follow(
                 is_mutated: false,
                 cluster: files.cluster,
                 manifest: Some((path, &text)),
+                terraform: None,
             },
             manifest => Files {
                 is_mutated: false,
                 cluster: &text,
                 manifest,
+                terraform: files.terraform,
             },
         };
         let after = changed.check();
@@ -203,7 +212,8 @@ const COMPLETED_BY_USER: &[&str] = &[
     "GPUC4034", "GPUC4038", "GPUC4039", "GPUC4040", "GPUC4043", "GPUC4044", "GPUC4052", "GPUC4055",
     "GPUC4057", "GPUC4061", "GPUC4067", "GPUC4076", "GPUC4080", "GPUC4081", "GPUC4085", "GPUC4086",
     "GPUC4087", "GPUC4088", "GPUC4090", "GPUC4092", "GPUC4094", "GPUC4095", "GPUC4099", "GPUC4100",
-    "GPUC4103", "GPUC4105", "GPUC4106", "GPUC4108", "GPUC4112",
+    "GPUC4103", "GPUC4105", "GPUC4106", "GPUC4108", "GPUC4112", "GPUC5001", "GPUC5002", "GPUC5003",
+    "GPUC5007", "GPUC5008",
 ];
 
 #[test]
@@ -212,12 +222,17 @@ fn helps_of_examples_work() {
     let results: Vec<_> = codes
         .par_iter()
         .map(|code| {
-            let (cluster, manifest) = split_example(code.bad);
+            let (bad, terraform) = match code.bad.split_once(TERRAFORM_SEPARATOR) {
+                Some((bad, terraform)) => (bad, Some(terraform)),
+                None => (code.bad, None),
+            };
+            let (cluster, manifest) = split_example(bad);
             let manifest = manifest.map(|text| ("manifest.yaml", text));
             check_helps(&Files {
                 is_mutated: false,
                 cluster,
                 manifest,
+                terraform,
             })
         })
         .collect();
@@ -236,6 +251,7 @@ fn helps_of_mistakes_in_manifests_work() {
             is_mutated: false,
             cluster,
             manifest: Some((path, text)),
+            terraform: None,
         });
         result
             .wrong
@@ -275,6 +291,7 @@ fn wrong_helps_of_single_mistakes(n: u64) -> Vec<String> {
             is_mutated: true,
             cluster: text,
             manifest: None,
+            terraform: None,
         });
         result
             .wrong

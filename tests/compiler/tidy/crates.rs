@@ -15,10 +15,18 @@ const CRATES: &[(&str, &[&str])] = &[
     ("checks", &["schema", "syntax", "kubernetes", "model"]),
     ("clouds", &["schema", "syntax", "model"]),
     ("manifests", &["schema", "syntax", "kubernetes", "model"]),
+    ("contract", &["schema", "syntax", "model"]),
     // This crate depends on no cloud and no crate of rules.
     (
         "compile",
-        &["schema", "syntax", "kubernetes", "model", "manifests"],
+        &[
+            "schema",
+            "syntax",
+            "kubernetes",
+            "model",
+            "manifests",
+            "contract",
+        ],
     ),
     ("diff", &["schema", "syntax", "model", "compile"]),
     ("live", &["schema", "syntax", "model"]),

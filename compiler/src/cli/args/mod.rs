@@ -227,8 +227,12 @@ pub(crate) struct CheckArgs {
     /// `--deny manifest-warnings` means all warnings about manifests, but not those about the cluster.
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) manifests: Vec<PathBuf>,
-    /// The cluster to check the manifests against, if the input contains several.
-    #[arg(long, value_name = "NAME", requires = "manifests")]
+    /// Compare the pools with node pools that Terraform or OpenTofu creates: the output of `terraform show -json` of a
+    /// plan or of a state; `-` is standard input. Reads the node pools of EKS, GKE and AKS.
+    #[arg(long, value_name = "FILE", num_args = 1..)]
+    pub(crate) against: Vec<PathBuf>,
+    /// The cluster to compare with the manifests or the node pools, if the input contains several.
+    #[arg(long, value_name = "NAME")]
     pub(crate) cluster: Option<String>,
     /// Apply safe fixes to the manifest files: they correct the case or the plural of a name, or add what a pool
     /// requires. Nothing else in the files changes.

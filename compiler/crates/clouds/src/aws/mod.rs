@@ -32,6 +32,8 @@ mod tags;
 #[cfg(test)]
 mod testing;
 
+use std::collections::BTreeMap;
+
 use gpuc_schema::config::{
     Allocation, Autoscaler, Aws, AwsCluster, CloudSection, DevicePlugin, DriverOwner, Empty,
     GpuCluster, LocalDisks, OsFamily, Rdma,
@@ -385,6 +387,10 @@ impl Provision for Eks {
 
     fn autoscaler_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {
         autoscaler::chart_values(cluster)
+    }
+
+    fn autoscaler_tags(&self, cluster: &Cluster, pool: &Pool) -> BTreeMap<String, String> {
+        tags::autoscaler_tags(&node_group::NodeGroup::new(cluster, pool))
     }
 
     fn karpenter_values(&self, cluster: &Checked<'_>) -> Option<(serde_json::Value, Vec<Span>)> {

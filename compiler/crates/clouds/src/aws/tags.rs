@@ -158,6 +158,25 @@ pub(super) fn node_template(group: &NodeGroup<'_>) -> Tags {
     tags
 }
 
+/// The tags of the Auto Scaling group of a pool, also of one that another tool creates: those of [`node_template`], and
+/// the labels that select the nodes. EKS sets its own labels, and the Cluster Autoscaler knows them.
+pub(super) fn autoscaler_tags(group: &NodeGroup<'_>) -> BTreeMap<String, String> {
+    let tags = node_template(group);
+    let selector = group.pool.selector.iter();
+    let selector = selector.filter(|label| group.is_autoscaled() && !is_label_of_eks(&label.key));
+    tags.into_iter()
+        .map(|(key, (value, _))| (key, value))
+        .chain(selector.map(|label| {
+            let key = format!("{TEMPLATE_PREFIX}label/{}", label.key);
+            (key, label.value.clone())
+        }))
+        .collect()
+}
+
+fn is_label_of_eks(key: &str) -> bool {
+    key.starts_with("eks.amazonaws.com/")
+}
+
 /// Every tag of a node group.
 pub(super) fn all_tags(group: &NodeGroup<'_>) -> Tags {
     let mut tags = file_tags(group);

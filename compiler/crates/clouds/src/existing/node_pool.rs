@@ -49,7 +49,10 @@ pub(super) fn object(pool: &Pool) -> Object {
     let object = json!({
         "apiVersion": "compute.coreweave.com/v1alpha1",
         "kind": "NodePool",
-        "metadata": {"name": pool.name.value},
+        "metadata": {
+            "name": pool.name.value,
+            "labels": {"app.kubernetes.io/managed-by": "gpuc"},
+        },
         "spec": spec,
     });
     let mut inputs = gpuc_model::derive::origins::placement_spans(pool);

@@ -35,7 +35,7 @@ pub(super) struct ProviderFacts {
     pub(super) rdma: Result<(), (&'static str, &'static str)>,
     /// Whether its pools of nodes are objects that gpuc can write.
     pub(super) writes_node_pools: bool,
-    /// Whether its admission rejects gpuc's privileged components, which have no SecurityContextConstraints.
+    /// Whether its admission rejects gpuc's privileged components, which have no `SecurityContextConstraints`.
     pub(super) restricts_components: bool,
     /// What to configure on the nodes, for the README of the tree.
     pub(super) notes: &'static [&'static str],

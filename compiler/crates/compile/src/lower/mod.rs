@@ -24,7 +24,7 @@ pub(crate) mod workloads;
 
 use gpuc_model::Pool;
 use gpuc_model::check::Checked;
-use gpuc_model::plan::Plan;
+use gpuc_model::plan::{Contents, File, Plan};
 use gpuc_schema::config::DevicePlugin;
 
 use crate::charts::{self, nvidia_device_plugin};
@@ -66,9 +66,11 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
         releases: &releases,
         steps: &steps,
     };
+    let mut provisioning = cluster.cloud.provision(cluster);
+    provisioning.files.push(contract_file(cluster));
     Plan {
         cluster: cluster.name.value.clone(),
-        provisioning: cluster.cloud.provision(cluster),
+        provisioning,
         expectations: expectations::expectations(cluster, &objects, &releases),
         delivery: delivery::delivery(cluster, &deliverables),
         steps,
@@ -76,6 +78,16 @@ pub fn lower(cluster: &Checked<'_>) -> Plan {
         releases,
         images,
         summary: summary::summary(cluster),
+    }
+}
+
+/// What the nodes must be, for those who create them with other tools.
+fn contract_file(cluster: &Checked<'_>) -> File {
+    let tree = gpuc_contract::contract::tree(cluster);
+    File {
+        path: "contract.json".to_owned(),
+        origin: tree.origin.clone(),
+        contents: Contents::Json(tree),
     }
 }
 

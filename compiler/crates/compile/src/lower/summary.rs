@@ -351,14 +351,27 @@ fn required_marks(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
     ))
 }
 
+/// The notes about pools whose nodes another tool creates.
+fn existing_pools(cluster: &Checked<'_>) -> Vec<String> {
+    let pools = cluster.pools.iter().filter(|pool| pool.is_existing());
+    let pools: Vec<_> = pools.collect();
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let owner = format!(
+        "The nodes of {} are managed outside gpuc; no script here changes them. cloud/contract.json has what they must \
+         be.",
+        pool_names(&pools)
+    );
+    let marks = pools
+        .iter()
+        .filter_map(|pool| required_marks(cluster, pool));
+    std::iter::once(owner).chain(marks).collect()
+}
+
 /// The notes to read before applying the tree.
 fn notes(cluster: &Checked<'_>) -> Vec<String> {
     let by_cloud: Vec<_> = cluster.pools_advertised_by(DevicePlugin::Cloud).collect();
-    let existing: Vec<_> = cluster
-        .pools
-        .iter()
-        .filter(|pool| pool.is_existing())
-        .collect();
     let mut notes = Vec::new();
     if cluster
         .pools
@@ -446,17 +459,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
             pool_names(&by_cloud)
         ));
     }
-    if !existing.is_empty() {
-        notes.push(format!(
-            "The nodes of {} are managed outside gpuc; no script here changes them.",
-            pool_names(&existing)
-        ));
-    }
-    notes.extend(
-        existing
-            .iter()
-            .filter_map(|pool| required_marks(cluster, pool)),
-    );
+    notes.extend(existing_pools(cluster));
     notes.extend(cluster.cloud.platform_notes(cluster));
     notes
 }

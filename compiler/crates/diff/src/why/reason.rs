@@ -176,7 +176,9 @@ pub(super) fn reasons_of_field(
             reasons
         }
         FileContent::File(file) => match &file.contents {
-            Contents::Yaml(node) => reasons_on_path(node, &file.origin, path, "the file"),
+            Contents::Yaml(node) | Contents::Json(node) => {
+                reasons_on_path(node, &file.origin, path, "the file")
+            }
             _ => reason_of_origin(&file.origin).into_iter().collect(),
         },
         FileContent::Kustomization => {

@@ -14,6 +14,8 @@ pub mod storage;
 mod support;
 mod types;
 
+use std::collections::BTreeMap;
+
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, GpuCluster, LocalDisks, NodePool,
     OsFamily, Rdma, Sharing,
@@ -269,6 +271,12 @@ pub trait Provision {
 
     /// The provisioning plan of a cluster.
     fn provision(&self, cluster: &Checked<'_>) -> Provisioning;
+
+    /// The tags with which the Cluster Autoscaler knows the nodes of an empty group, for a pool whose nodes another
+    /// tool creates; empty if it needs none.
+    fn autoscaler_tags(&self, _cluster: &Cluster, _pool: &Pool) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
 
     /// Sentences about what upgrades the node images of the pools that gpuc creates, for the README of the tree.
     fn node_image_notes(&self, _cluster: &Cluster) -> Vec<String> {

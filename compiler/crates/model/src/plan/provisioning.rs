@@ -70,6 +70,8 @@ pub struct File {
 pub enum Contents {
     /// A YAML document.
     Yaml(Node),
+    /// A JSON document.
+    Json(Node),
     /// A shell script without its header, in which every value from the file is already quoted as one word.
     Script(String),
     /// Verbatim text.

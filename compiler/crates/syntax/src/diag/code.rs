@@ -8,8 +8,8 @@ use super::table_gaps::TABLE_GAPS;
 /// `good`, which is `bad` with the help applied, causes none.
 #[derive(Debug)]
 pub struct Code {
-    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests, 7 running clusters. Never reused,
-    /// never renumbered.
+    /// `GPUC` and four digits: 0 reading, 1 names, 2 rules, 3 audit, 4 manifests, 5 nodes of other tools, 7 running
+    /// clusters. Never reused, never renumbered.
     pub id: &'static str,
     /// The name, as words with hyphens, for `allow:` and `--deny`.
     pub name: &'static str,
@@ -24,7 +24,8 @@ pub struct Code {
     /// How to correct the configuration, in Markdown.
     pub remedy: &'static str,
     /// A complete configuration that causes only this code; for a rule about manifests, followed by
-    /// [`MANIFEST_SEPARATOR`] and the manifest; for a check of running clusters, followed by [`OBJECTS_SEPARATOR`] and
+    /// [`MANIFEST_SEPARATOR`] and the manifest; for the nodes of other tools, followed by [`TERRAFORM_SEPARATOR`] and
+    /// the output of Terraform; for a check of running clusters, followed by [`OBJECTS_SEPARATOR`] and
     /// the objects.
     pub bad: &'static str,
     /// The change that corrects the example.
@@ -187,6 +188,9 @@ pub fn split_example(text: &str) -> (&str, Option<&str>) {
         None => (text, None),
     }
 }
+
+/// The separator before the output of `terraform show -json` in an example.
+pub const TERRAFORM_SEPARATOR: &str = "--- # terraform.json\n";
 
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -9,8 +9,8 @@ mod report;
 mod table_gaps;
 
 pub use code::{
-    Code, Correction, MANIFEST_SEPARATOR, OBJECTS_SEPARATOR, Severity, closest_name, split_example,
-    split_files, split_objects,
+    Code, Correction, MANIFEST_SEPARATOR, OBJECTS_SEPARATOR, Severity, TERRAFORM_SEPARATOR,
+    closest_name, split_example, split_files, split_objects,
 };
 pub use former_names::FORMER_NAMES;
 pub use levels::{Levels, accept_allowed, apply_levels};

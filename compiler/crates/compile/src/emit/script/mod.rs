@@ -126,6 +126,10 @@ fn add_file(file: &File, header: &Header, tree: &mut Tree) {
     let path = file_path(file);
     match &file.contents {
         Contents::Yaml(node) => tree.add(path, yaml_file(header, node)),
+        Contents::Json(node) => {
+            let text = serde_json::to_string_pretty(node).expect("a tree serialises to JSON");
+            tree.add(path, text + "\n");
+        }
         // `scripts` contains it.
         Contents::Script(_) => {}
         Contents::Text(text) => tree.add(path, text.clone()),
