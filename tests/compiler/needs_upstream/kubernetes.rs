@@ -66,6 +66,32 @@ fn definitions(schema: &Value) -> BTreeMap<String, String> {
     names
 }
 
+/// The schema of CoreWeave's NodePool, whose CRD is not published.
+///
+/// Source: <https://docs.coreweave.com/docs/products/cks/reference/node-pool>, 2026-11-29.
+fn coreweave_node_pool() -> Value {
+    let texts = json!({"type": "object", "additionalProperties": {"type": "string"}});
+    let taint = json!({
+        "type": "object", "required": ["key", "effect"], "additionalProperties": false,
+        "properties": {
+            "key": {"type": "string"}, "value": {"type": "string"},
+            "effect": {"enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
+        },
+    });
+    json!({
+        "type": "object", "required": ["apiVersion", "kind", "metadata", "spec"],
+        "properties": {"spec": {
+            "type": "object", "required": ["instanceType", "targetNodes"], "additionalProperties": false,
+            "properties": {
+                "computeClass": {"enum": ["default"]}, "instanceType": {"type": "string"},
+                "targetNodes": {"type": "integer"}, "minNodes": {"type": "integer"},
+                "maxNodes": {"type": "integer"}, "autoscaling": {"type": "boolean"}, "nodeLabels": texts,
+                "nodeAnnotations": texts, "nodeTaints": {"type": "array", "items": taint},
+            },
+        }},
+    })
+}
+
 #[test]
 #[ignore = "needs GPUC_UPSTREAM"]
 fn objects_match_the_schema_of_kubernetes() {
@@ -84,6 +110,7 @@ fn objects_match_the_schema_of_kubernetes() {
             Some(definition) => json!({"$ref": format!("{DEFINITIONS}#/$defs/{definition}")}),
             None => match definitions_of_others.get(&kind) {
                 Some(schema) => schema.clone(),
+                None if kind == "compute.coreweave.com/v1alpha1 NodePool" => coreweave_node_pool(),
                 None => panic!("no definition or CRD for {kind}"),
             },
         };

@@ -53,8 +53,13 @@ fn run(cluster: &Cluster, report: &mut Report) {
         };
         for (key, span) in hosts.into_iter().chain(keys) {
             let message = format!("`{key}` has no effect in pool `{}`", pool.name);
+            // Without `existing`, gpuc writes the NodePool of a machine type.
+            let existing = pool.settings.existing.as_ref();
+            let existing = existing.filter(|_| provider.writes_node_pools && key == "machine");
+            let selects = existing.map_or(Span::NONE, |it| it.span);
             report
                 .diagnostic(&RULE.code, span, message)
+                .label(selects, "the pool selects nodes that exist")
                 .label(
                     super::super::section(cluster).provider.span,
                     format!("gpuc does not make the nodes of {}", provider.facts.name),
