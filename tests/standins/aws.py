@@ -524,13 +524,36 @@ def _update_logging(call, cluster):
     _update(call, "LoggingUpdate", cluster, changed, given)
 
 
+def _update_protection(call, cluster):
+    """Enable or disable the deletion protection. Nothing to change is no error."""
+    is_protected = call.has("--deletion-protection")
+    changed = cluster | {"deletionProtection": is_protected}
+    _update(call, "DeletionProtectionUpdate", cluster, changed, {"deletionProtection": is_protected})
+
+
+def _update_support(call, cluster):
+    """Change the support of versions. Nothing to change is no error."""
+    given = _structure("--upgrade-policy", call.get("--upgrade-policy"))
+    if given.get("supportType") not in ("STANDARD", "EXTENDED"):
+        raise _api_error(call, "InvalidParameterException", f"Unsupported support type {given.get('supportType')}")
+    _update(call, "UpgradePolicyUpdate", cluster, cluster | {"upgradePolicy": given}, given)
+
+
+_CLUSTER_SETTINGS = ("--resources-vpc-config", "--access-config", "--logging", "--deletion-protection",
+                     "--no-deletion-protection", "--upgrade-policy")
+
+
 def update_cluster_config(call):
     cluster = _cluster(call, *_require(call, "--name"))
-    given = [flag for flag in ("--resources-vpc-config", "--access-config", "--logging") if call.has(flag)]
+    given = [flag for flag in _CLUSTER_SETTINGS if call.has(flag)]
     if len(given) != 1:
         raise Unsupported("aws eks update-cluster-config without one of its settings")
     if given == ["--logging"]:
         return _update_logging(call, cluster)
+    if given == ["--upgrade-policy"]:
+        return _update_support(call, cluster)
+    if "deletion-protection" in given[0]:
+        return _update_protection(call, cluster)
     if given == ["--access-config"]:
         return _update_authentication(call, cluster)
     given = _structure("--resources-vpc-config", call.get("--resources-vpc-config"))
@@ -911,7 +934,7 @@ _COMMANDS = {
         "force", "kubernetes-version release-version client-request-token")),
     "eks update-cluster-version": (update_cluster_version, True, _NAME | flags("", "kubernetes-version")),
     "eks update-cluster-config": (update_cluster_config, True, _NAME | flags(
-        "", "access-config logging", "resources-vpc-config")),
+        "deletion-protection no-deletion-protection", "access-config logging upgrade-policy", "resources-vpc-config")),
     "eks create-access-entry": (create_entry, True, _ENTRY | flags("", "username type", "kubernetes-groups tags")),
     "eks update-access-entry": (update_entry, True, _ENTRY | flags("", "username", "kubernetes-groups")),
     "eks describe-access-entry": (describe_entry, False, _ENTRY),

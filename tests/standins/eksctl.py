@@ -133,6 +133,7 @@ def create_cluster(call):
         "kubernetesNetworkConfig": {"ipFamily": "ipv4", "serviceIpv4Cidr": (config.get(
             "kubernetesNetworkConfig") or {}).get("serviceIPv4CIDR", "10.100.0.0/16")},
         "logging": eks.logging(((config.get("cloudWatch") or {}).get("clusterLogging") or {}).get("enableTypes", [])),
+        "deletionProtection": False, "upgradePolicy": config.get("upgradePolicy") or {"supportType": "EXTENDED"},
         "identity": {"oidc": {"issuer": f"https://oidc.eks.{region}.amazonaws.com/id/STANDIN"}},
         "tags": {"Name": f"eksctl-{name}-cluster/ControlPlane"} | tags
         | (config["metadata"].get("tags") or {}),
@@ -459,6 +460,13 @@ def delete_cluster(call):
     name, region, _ = _name(call)
     if eks.cluster_stack(name) not in eks.stacks(call):
         _cluster(call, name, region)
+    if (call.data["eks"]["clusters"].get(name) or {}).get("deletionProtection"):
+        # eksctl deletes the node groups first (pkg/actions/cluster/delete.go), and EKS then refuses.
+        for kind in eks.GROUPS:
+            for group in [key for key, each in call.data["eks"][kind].items() if each["clusterName"] == name]:
+                eks.delete_group(call, name, group)
+        raise _failed("operation error EKS: DeleteCluster, https response error StatusCode: 400, InvalidRequestException:"
+                      " Cluster deletion is not allowed because deletion protection is enabled")
     eks.delete_cluster(call, name)
     if call.has("--wait"):
         call.wait(call.delay)

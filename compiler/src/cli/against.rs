@@ -23,11 +23,9 @@ const MAX_BYTES: u64 = 512 << 20;
 pub(super) fn check(args: &CheckArgs, run: &mut Run) -> Result<String> {
     let mut declared = Declared::default();
     for path in &args.against {
-        let file = read(path)?;
-        declared.clusters.extend(file.clusters);
-        declared.pools.extend(file.pools);
-        declared.unread.extend(file.unread);
+        declared.merge(read(path)?);
     }
+    declared.relate();
     let index = manifests::select_cluster(args, run, "node pools")?;
     let compilation = &run.compilations[index];
     let (config, cluster) = (compilation.config.as_ref(), compilation.cluster.as_ref());
@@ -60,7 +58,7 @@ pub(super) fn check(args: &CheckArgs, run: &mut Run) -> Result<String> {
             several => ("are", format!("{several} attributes")),
         };
         output::print_message(&format!(
-            "note: {count} {verb} not compared, because the configuration does not determine the value yet: {}",
+            "note: {count} {verb} not compared, because the value is not known here: {}",
             phrases::quoted_list(&compared.unknown, MAX_NAMED)
         ));
     }

@@ -4,8 +4,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AwsAccessEntry, AwsAuthentication, AwsEndpoint, AwsLog, AwsNatGateways, Azure, AzureCluster,
-    GcpLog, Maintenance, MaintenanceExclusion, TextMap,
+    AwsAccessEntry, AwsAuthentication, AwsEndpoint, AwsLog, AwsNatGateways, AwsVersionSupport,
+    Azure, AzureCluster, ExistingPlatform, GcpLog, Maintenance, MaintenanceExclusion, TextMap,
 };
 use crate::Spanned;
 
@@ -122,6 +122,10 @@ pub struct Aws {
 
 /// An EKS cluster.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a configuration has one of these"
+)]
 #[serde(rename_all = "camelCase")]
 pub enum AwsCluster {
     /// gpuc's script creates the cluster.
@@ -173,6 +177,14 @@ pub struct AwsCreate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [["audit", "authenticator"]]))]
     pub control_plane_logs: Option<Vec<Spanned<AwsLog>>>,
+    /// Whether EKS refuses to delete the cluster. `cloud/teardown.sh` changes nothing in a protected cluster. If you
+    /// remove this key, the cluster keeps its protection. Default: a new cluster is not protected.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deletion_protection: Option<Spanned<bool>>,
+    /// What happens to a version of Kubernetes at the end of its standard support, 14 months after its release on EKS.
+    /// If you remove this key, the cluster keeps its setting. Default: `extended`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version_support: Option<Spanned<AwsVersionSupport>>,
     /// The ARN of the KMS key that encrypts the Secrets of the cluster. EKS cannot change or remove the key of a
     /// cluster. If you remove this key from the file, the cluster keeps its own. Default: a key that AWS owns.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -386,50 +398,6 @@ pub struct OnPrem {
     /// The package sources of the scripts that prepare hosts. Default: NVIDIA's own, without a proxy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub packages: Option<Spanned<HostPackages>>,
-}
-
-/// A cluster that gpuc does not make. No script creates, labels or taints its nodes: `existing.selector` of a pool
-/// selects them. On CoreWeave, gpuc writes the NodePool of a pool with `machine`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct ExistingPlatform {
-    /// The service or the distribution of the cluster. It determines who may install the driver and advertise GPUs, and
-    /// where the kubelet and the container runtime have their files.
-    pub provider: Spanned<Provider>,
-    /// The kubeconfig context of the cluster. Every script that accesses Kubernetes names it. Default: `metadata.name`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("examples" = ["cks-prod"]))]
-    pub context: Option<Spanned<String>>,
-}
-
-/// The service or the distribution of a cluster that gpuc does not make.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "camelCase")]
-pub enum Provider {
-    /// CoreWeave Kubernetes Service. CoreWeave installs the driver and advertises the GPUs.
-    Coreweave,
-    /// Nebius Managed Service for Kubernetes.
-    Nebius,
-    /// Oracle Kubernetes Engine.
-    Oci,
-    /// Lambda's managed Kubernetes.
-    Lambda,
-    /// Crusoe Managed Kubernetes.
-    Crusoe,
-    /// RKE2.
-    Rke2,
-    /// K3s.
-    K3s,
-    /// k0s.
-    K0s,
-    /// MicroK8s.
-    Microk8s,
-    /// Talos Linux. Its system extensions install the driver and the container toolkit.
-    Talos,
-    /// OpenShift, with the GPU Operator of its OperatorHub.
-    Openshift,
-    /// kubeadm, and other clusters with containerd in its default folders.
-    Kubeadm,
 }
 
 /// The package sources of the scripts that prepare hosts. Signatures are always checked.

@@ -45,6 +45,16 @@ impl AwsLog {
     }
 }
 
+/// The support of a version of Kubernetes on EKS.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub enum AwsVersionSupport {
+    /// EKS upgrades the control plane by itself at the end of standard support.
+    Standard,
+    /// The version stays for 12 more months, and each hour of the cluster costs more.
+    Extended,
+}
+
 /// A component of a GKE control plane that writes logs to Cloud Logging.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,

@@ -119,6 +119,8 @@ const ROWS: &[EditRow] = &[
     (EKS, "role/gpu-nodes", "role/other", Replaced, "IAM role of nodes"),
     (EKS, "natGateways: perZone", "natGateways: single", Nothing, "NAT gateways"),
     (EKS, "controlPlaneLogs: [scheduler, audit]", "controlPlaneLogs: [audit]", Nothing, "logs of the control plane"),
+    (EKS, "deletionProtection: true", "deletionProtection: false", Nothing, "deletion protection"),
+    (EKS, "versionSupport: standard", "versionSupport: extended", Nothing, "support of versions"),
     (EKS, "key/11111111", "key/22222222", Replaced, "key of Secrets"),
     (GKE, "podRange: pods", "podRange: others", Replaced, "range of pods"),
     (GKE, "serviceRange: services", "serviceRange: others", Replaced, "range of Services"),

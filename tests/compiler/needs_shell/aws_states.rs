@@ -153,6 +153,36 @@ fn teardown_keeps_resources_of_others() {
     }
 }
 
+/// eksctl would delete the node groups before EKS refuses to delete the cluster.
+#[test]
+#[ignore = "needs bash, jq, python3 with PyYAML"]
+fn teardown_keeps_protected_clusters() {
+    let environment = SMALL.environment_after_first_run();
+    let protection = |enabled: bool| {
+        let set = format!("standin-state set eks.clusters.small.deletionProtection {enabled}");
+        let set = environment.shell(&set, &[], &RunOptions::default());
+        set.expect_success();
+    };
+    protection(true);
+    for arguments in [vec!["--yes", "small"], vec!["--dry-run"]] {
+        let run = environment.run("teardown.sh", &arguments);
+        let run = run.expect_refusal("protected from deletion:");
+        assert!(run.stderr.contains("EKS cluster small"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("deletionProtection: false"),
+            "{}",
+            run.stderr
+        );
+        run.expect_no_changes();
+    }
+    assert!(environment.state()["eks"]["nodegroups"]["train"].is_object());
+    protection(false);
+    environment
+        .run("teardown.sh", &["--yes", "small"])
+        .expect_success();
+    assert!(environment.state()["eks"]["clusters"]["small"].is_null());
+}
+
 /// The rolled back stack of another cluster or node group can have the name of one that the scripts create.
 #[test]
 #[ignore = "needs bash, jq, python3 with PyYAML"]

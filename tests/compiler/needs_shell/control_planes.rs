@@ -19,6 +19,8 @@ pub(super) fn drift_eks(cluster: &mut Value, field: &Field) -> bool {
         "key of Secrets" => {
             cluster.as_object_mut().unwrap().remove("encryptionConfig");
         }
+        "deletion protection" => cluster["deletionProtection"] = json!(true),
+        "support of versions" => cluster["upgradePolicy"] = json!({"supportType": "EXTENDED"}),
         _ => return false,
     }
     true

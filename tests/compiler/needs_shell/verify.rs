@@ -124,6 +124,20 @@ fn assert_node_faults_are_found(
         state["nodes"][name]["spec"]["taints"] = json!([taint]);
     }
     assert_fails_with(environment, &state, &messages);
+
+    // No script sets the taints of nodes that exist.
+    let mut messages = Vec::new();
+    let mut state = healthy.clone();
+    for (expectation, name) in firsts {
+        let taints = expectation.required_taints.iter();
+        messages.extend(taints.map(|taint| {
+            state["nodes"][name]["spec"]["taints"] = json!([]);
+            format!("pool {}: without the taint {taint}", expectation.pool)
+        }));
+    }
+    if !messages.is_empty() {
+        assert_fails_with(environment, &state, &messages);
+    }
 }
 
 fn assert_missing_devices_are_found(

@@ -89,6 +89,8 @@ const ROWS: &[FieldRow] = &[
     row("eks", "EKS cluster", "NAT gateways", Own("eksctl makes no gateways later")),
     row("eks", "EKS cluster", "key of Secrets", Own("a key cannot be changed, only added once")),
     row("eks", "EKS cluster", "logs of the control plane", Own("aws eks update-cluster-config --logging")),
+    row("eks", "EKS cluster", "deletion protection", Own("UpdateClusterConfig has deletionProtection")),
+    row("eks", "EKS cluster", "support of versions", Own("UpdateClusterConfig has upgradePolicy")),
     row("eks", "EKS access entry", "Kubernetes groups", Own("update-access-entry")),
     row("eks", "EKS access entry", "Kubernetes user", Own("update-access-entry")),
     row("eks", "EKS access entry", "tags", Own("tag-resource")),

@@ -43,7 +43,7 @@ nodePools:
   "planned_values": {"root_module": {"resources": [{
     "address": "aws_eks_node_group.gpu", "mode": "managed", "type": "aws_eks_node_group",
     "values": {
-      "cluster_name": "batch", "node_group_name": "othe", "instance_types": ["g5.xlarge"],
+      "cluster_name": "batch", "node_group_name": "other", "instance_types": ["g5.xlarge"],
       "labels": {"team": "speech"}, "taint": [],
       "scaling_config": [{"desired_size": 1, "max_size": 4, "min_size": 1}]
     }
@@ -406,7 +406,7 @@ nodePools:
   "format_version": "1.2",
   "values": {"root_module": {"resources": [{
     "address": "google_container_node_pool.gpu", "mode": "managed", "type": "google_container_node_pool",
-    "values": {"cluste": "batch", "name": "gpu", "location": "us-central1-a", "autoscaling": [], "node_count": 2}
+    "values": {"cluster": "batch", "name": "gpu", "location": "us-central1-a", "autoscaling": [], "node_count": 2}
   }]}}
 }
 "#,

@@ -7,6 +7,7 @@ use gpuc_schema::Span;
 use gpuc_schema::config::{Capacity, DriverOwner};
 use gpuc_syntax::node::{Entry, Node, Origin, Value};
 use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
 use serde::Serialize;
 
 /// What the nodes of a cluster must be.
@@ -44,7 +45,7 @@ pub struct ClusterContract {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Creator {
-    /// The scripts or objects of gpuc. The contract is information.
+    /// The scripts or objects of gpuc: the values are for information.
     Gpuc,
     /// Another tool, which must meet the contract.
     Owner,
@@ -61,7 +62,6 @@ pub struct PoolContract {
     /// The number of nodes, over all zones.
     pub nodes: NodeCount,
     /// The machine types, if the file determines them. Each node has one of them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub machine_types: Vec<String>,
     /// The GPUs of a node, if it has any.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -71,7 +71,6 @@ pub struct PoolContract {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub capacity: Option<&'static str>,
     /// The zones, if the file determines them.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub zones: Vec<String>,
     /// The labels of every node. Those of the cloud follow from the name or the machine type of a group of nodes.
     pub labels: BTreeMap<String, String>,
@@ -88,10 +87,9 @@ pub struct PoolContract {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_pods: Option<u32>,
     /// The tags of the group of nodes.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tags: BTreeMap<String, String>,
-    /// The tags of the Auto Scaling group with which the Cluster Autoscaler knows the nodes of an empty group.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    /// The tags of the Auto Scaling group that tell the Cluster Autoscaler the labels, taints and resources of nodes
+    /// while the group is empty.
     pub autoscaler_tags: BTreeMap<String, String>,
 }
 
@@ -241,7 +239,9 @@ fn driver(pool: &Pool) -> Option<DriverContract> {
 
 /// The JSON Schema of a contract, committed as `schema/contract.schema.json`.
 pub fn schema() -> String {
-    let schema = schemars::schema_for!(Contract).to_value();
+    let settings = SchemaSettings::draft2020_12().for_serialize();
+    let schema = settings.into_generator().into_root_schema_for::<Contract>();
+    let schema = schema.to_value();
     let text = serde_json::to_string_pretty(&schema).expect("a schema is JSON");
     text + "\n"
 }

@@ -228,8 +228,9 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "PATH", num_args = 1..)]
     pub(crate) manifests: Vec<PathBuf>,
     /// Compare the pools with node pools that Terraform or OpenTofu creates: the output of `terraform show -json` of a
-    /// plan or of a state; `-` is standard input. Reads the node pools of EKS, GKE and AKS.
-    #[arg(long, value_name = "FILE", num_args = 1..)]
+    /// plan or of a state; `-` is standard input. Reads the node pools of EKS, GKE and AKS. Repeat it for several
+    /// files.
+    #[arg(long, value_name = "FILE")]
     pub(crate) against: Vec<PathBuf>,
     /// The cluster to compare with the manifests or the node pools, if the input contains several.
     #[arg(long, value_name = "NAME")]

@@ -21,6 +21,7 @@ use super::{cluster, ownership, section};
 /// An access entry.
 pub(super) static ACCESS_ENTRY: ResourceKind = ResourceKind {
     name: "EKS access entry",
+    protection: None,
     fields: &[GROUPS, USER, TAGS],
     definitions: include_str!("access_entry.jq"),
     state: None,
@@ -33,6 +34,7 @@ pub(super) static ACCESS_ENTRY: ResourceKind = ResourceKind {
 /// The access policies of an access entry, which EKS reports separately.
 pub(super) static ACCESS_POLICIES: ResourceKind = ResourceKind {
     name: "EKS access policies",
+    protection: None,
     fields: &[POLICIES],
     definitions: include_str!("access_policies.jq"),
     state: None,

@@ -24,6 +24,7 @@ use super::{autoscaler, cluster, karpenter, section, state, storage};
 /// An add-on.
 pub(super) static ADDON: ResourceKind = ResourceKind {
     name: "EKS add-on",
+    protection: None,
     fields: &[VERSION],
     definitions: include_str!("addon.jq"),
     state: Some(&state::ADDON),
@@ -45,6 +46,7 @@ const VERSION: FieldKind = FieldKind {
 /// The network plugin, if gpuc configures it to enforce network policies.
 pub(super) static NETWORK_ADDON: ResourceKind = ResourceKind {
     name: "EKS network plugin",
+    protection: None,
     fields: &[POLICIES],
     definitions: r#"def configured: .addon.configurationValues // "" | if . == "" then {} else fromjson end;
 "#,

@@ -15,6 +15,7 @@ use super::{cluster, cluster_name, section, state};
 /// The role of the autoscaler's pods. eksctl creates it together with its association with the service account.
 pub(super) static POD_ROLE: ResourceKind = ResourceKind {
     name: "EKS pod identity",
+    protection: None,
     fields: &[],
     definitions: "",
     state: Some(&state::STACK),

@@ -22,6 +22,7 @@ use super::{control_plane, eksctl, node_group, ownership, section, state};
 /// An EKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "EKS cluster",
+    protection: Some(".cluster.deletionProtection // false"),
     fields: &[
         VPC,
         CIDR,
@@ -36,6 +37,8 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
         SUBNETS,
         SECURITY_GROUP,
         control_plane::LOGS,
+        control_plane::DELETION_PROTECTION,
+        control_plane::VERSION_SUPPORT,
         TAGS,
         VERSION,
     ],

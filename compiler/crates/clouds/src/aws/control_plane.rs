@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use gpuc_model::plan::{Change, Command, Field, FieldKind};
 use gpuc_schema::Span;
-use gpuc_schema::config::{AwsCreate, AwsLog, AwsNatGateways};
+use gpuc_schema::config::{AwsCreate, AwsLog, AwsNatGateways, AwsVersionSupport};
 use gpuc_syntax::node::{DerivationReason, Origin};
 use serde_json::{Value, json};
 
@@ -51,6 +51,22 @@ pub(super) const LOGS: FieldKind = FieldKind {
     source: EKS_API,
 };
 
+pub(super) const DELETION_PROTECTION: FieldKind = FieldKind {
+    name: "deletion protection",
+    read: ".cluster.deletionProtection // false",
+    create_flag: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
+pub(super) const VERSION_SUPPORT: FieldKind = FieldKind {
+    name: "support of versions",
+    read: r#".cluster.upgradePolicy.supportType // "EXTENDED""#,
+    create_flag: None,
+    change: Change::InPlace,
+    source: EKS_API,
+};
+
 pub(super) const SECRETS_KEY: FieldKind = FieldKind {
     name: "key of Secrets",
     read: r#"[.cluster.encryptionConfig[]? | select(.resources | index("secrets")) | .provider.keyArn][0]"#,
@@ -89,6 +105,26 @@ pub(super) fn fields(create: &AwsCreate, target: &Target) -> Vec<Field> {
         let update = target.update_logging(&enabled, &disabled);
         fields.push(field(&LOGS, json!(enabled), update, span));
     }
+    if let Some(protection) = create.deletion_protection {
+        let flag = if protection.value {
+            "--deletion-protection"
+        } else {
+            "--no-deletion-protection"
+        };
+        let update = target.update_cluster(&[flag]);
+        let desired = json!(protection.value);
+        let field = field(&DELETION_PROTECTION, desired, update, protection.span);
+        fields.push(Field {
+            // eksctl's file has no key for it.
+            is_set_after_creation: true,
+            ..field
+        });
+    }
+    if let Some(support) = create.version_support {
+        let name = support_name(support.value);
+        let update = target.update_cluster(&["--upgrade-policy", &format!("supportType={name}")]);
+        fields.push(field(&VERSION_SUPPORT, json!(name), update, support.span));
+    }
     fields
 }
 
@@ -107,6 +143,14 @@ fn field(kind: &'static FieldKind, desired: Value, update: Vec<Command>, span: S
 fn log_names(create: &AwsCreate) -> BTreeSet<&'static str> {
     let logs = create.control_plane_logs.iter().flatten();
     logs.map(|log| log.value.as_str()).collect()
+}
+
+/// The name of EKS and eksctl for the support of versions.
+fn support_name(support: AwsVersionSupport) -> &'static str {
+    match support {
+        AwsVersionSupport::Standard => "STANDARD",
+        AwsVersionSupport::Extended => "EXTENDED",
+    }
 }
 
 /// The name of eksctl for the NAT gateways of a VPC.
@@ -132,6 +176,10 @@ pub(super) fn add_to_config(mut config: Mapping, create: &AwsCreate) -> Mapping 
         let encryption = json!({"keyARN": key.value});
         config = config.with_value("secretsEncryption", &encryption, written(key.span));
     }
+    if let Some(support) = create.version_support {
+        let policy = json!({"supportType": support_name(support.value)});
+        config = config.with_value("upgradePolicy", &policy, written(support.span));
+    }
     config
 }
 
@@ -154,9 +202,14 @@ impl Target {
             .map(|(types, is_enabled)| json!({"types": types, "enabled": is_enabled}))
             .collect();
         let logging = json!({"clusterLogging": setups}).to_string();
+        self.update_cluster(&["--logging", &logging])
+    }
+
+    /// Updates the cluster with these flags, and waits for completion.
+    fn update_cluster(&self, flags: &[&str]) -> Vec<Command> {
         let command = aws(["eks", "update-cluster-config"], &self.region)
             .with_arguments(["--name", &self.cluster])
-            .with_arguments(["--logging", &logging]);
+            .with_arguments(flags.iter().copied());
         vec![command, self.await_update(&[])]
     }
 }

@@ -58,11 +58,12 @@ pub(super) fn provision(checked: Checked<'_>) -> Provisioning {
     }
 }
 
-/// `aws` with update strategies of node groups, the newest of the parameters that the scripts use.
-/// Source: aws/aws-cli `.changes/1.37.6.json` @f46d200e and `.changes/2.23.6.json` @1298edf5, read 2026-11-24.
+/// `aws` with the deletion protection of clusters, the newest of the parameters that the scripts use. Older releases do
+/// not show it, so that `teardown.sh` would delete the node groups of a protected cluster.
+/// Source: aws/aws-cli `.changes/1.42.3.json` @1fe39d5d and `.changes/2.28.3.json` @1298edf5, read 2026-11-29.
 const AWS: Tool = Tool {
     name: "aws",
-    minimum_versions: &["1.37.6", "2.23.6"],
+    minimum_versions: &["1.42.3", "2.28.3"],
     version_arguments: &["--version"],
     version_prefix: "aws-cli/",
 };

@@ -20,6 +20,7 @@ use super::{
 /// changes or deletes it, so it has no fields to compare.
 pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
     name: "resource group",
+    protection: None,
     fields: &[],
     definitions: "",
     state: Some(&state::GROUP),
@@ -29,6 +30,7 @@ pub(super) static RESOURCE_GROUP: ResourceKind = ResourceKind {
 /// An AKS cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "AKS cluster",
+    protection: None,
     fields: kinds::FIELDS,
     definitions: include_str!("tags.jq"),
     state: Some(&state::MANAGED),

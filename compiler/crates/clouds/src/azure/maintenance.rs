@@ -11,6 +11,7 @@ use super::az_command;
 /// A maintenance schedule of AKS.
 pub(super) static SCHEDULE: ResourceKind = ResourceKind {
     name: "AKS maintenance schedule",
+    protection: None,
     fields: &[WINDOW],
     definitions: "",
     state: None,

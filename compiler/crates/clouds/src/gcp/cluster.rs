@@ -26,6 +26,7 @@ use super::{
 /// A GKE cluster.
 pub(super) static CLUSTER: ResourceKind = ResourceKind {
     name: "GKE cluster",
+    protection: None,
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("labels.jq"), include_str!("cluster.jq")),
     state: Some(&state::CLUSTER),
@@ -38,6 +39,7 @@ pub(super) static CLUSTER: ResourceKind = ResourceKind {
 /// The pool that GKE creates with a cluster.
 pub(super) static DEFAULT_POOL_REMOVAL: ResourceKind = ResourceKind {
     name: "GKE cluster's first pool",
+    protection: None,
     fields: kinds::DEFAULT_POOL_FIELDS,
     definitions: "",
     state: None,

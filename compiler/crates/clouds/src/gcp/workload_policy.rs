@@ -21,6 +21,7 @@ use super::{gpudirect, names};
 /// A Compute Engine workload policy.
 pub(super) static POLICY: ResourceKind = ResourceKind {
     name: "Compute Engine workload policy",
+    protection: None,
     fields: FIELDS,
     definitions: "",
     state: None,

@@ -15,6 +15,7 @@ use gpuc_syntax::node::Origin;
 /// An existing node.
 pub(super) static NODE: ResourceKind = ResourceKind {
     name: "node",
+    protection: None,
     fields: &[LABELS, TAINTS],
     definitions: "",
     state: None,

@@ -13,10 +13,10 @@ pub(super) enum Match<'d> {
     Selected(Vec<&'d DeclaredPool>),
     /// One has the name, but not these labels.
     Named(&'d DeclaredPool, BTreeMap<String, String>),
-    /// One would have the name, if it had no random suffix; the label in the selector.
+    /// The name of one has a random suffix, and the selector has the label with the name.
     RandomName(&'d DeclaredPool, String),
-    /// The labels of these are not known, and no other one is selected.
-    Unknown(Vec<&'d DeclaredPool>),
+    /// The labels of these are not known, and no other one is selected; each with the attribute.
+    Unknown(Vec<(&'d DeclaredPool, &'static str)>),
     /// None.
     None,
 }
@@ -29,15 +29,48 @@ const NAME_LABELS: &[&str] = &[
     "agentpool",
 ];
 
+/// Domains of labels that Kubernetes, the clouds and NVIDIA's components set on nodes, with their subdomains. A
+/// configuration rarely has them, and most clouds refuse them.
+const SET_BY_OTHERS: &[&str] = &[
+    "amazonaws.com",
+    "azure.com",
+    "cloud.google.com",
+    "k8s.aws",
+    "k8s.io",
+    "kubernetes.io",
+    "nvidia.com",
+];
+
+fn is_set_by_others(key: &str) -> bool {
+    let domain = key.split_once('/').map_or("", |(domain, _)| domain);
+    let is_below = |own: &str| {
+        let parent = domain.strip_suffix(own);
+        parent.is_some_and(|parent| parent.is_empty() || parent.ends_with('.'))
+    };
+    SET_BY_OTHERS.iter().any(|own| is_below(own))
+}
+
 /// Finds the node pools of an existing pool.
 pub(super) fn find_pools<'d>(pool: &Pool, pools: &[&'d DeclaredPool]) -> Match<'d> {
     let selector = &pool.selector;
+    let mut names = selector.iter();
+    let name = names.find(|label| NAME_LABELS.contains(&label.key.as_str()));
     let (mut selected, mut unknown) = (Vec::new(), Vec::new());
     for declared in pools {
         match missing_labels(selector, declared) {
             Missing::Labels(missing) if missing.is_empty() => selected.push(*declared),
             Missing::Labels(_) => {}
-            Missing::Unknown => unknown.push(*declared),
+            Missing::Unknown(attribute) => unknown.push((*declared, attribute)),
+        }
+    }
+    if let Some(label) = name {
+        let mut candidates = if selected.is_empty() {
+            pools.iter()
+        } else {
+            selected.iter()
+        };
+        if let Some(declared) = candidates.find(|it| has_random_name(it, &label.value)) {
+            return Match::RandomName(declared, format!("{}={}", label.key, label.value));
         }
     }
     if !selected.is_empty() {
@@ -49,21 +82,6 @@ pub(super) fn find_pools<'d>(pool: &Pool, pools: &[&'d DeclaredPool]) -> Match<'
     {
         return Match::Named(declared, missing);
     }
-    let mut names = selector
-        .iter()
-        .filter(|label| NAME_LABELS.contains(&label.key.as_str()));
-    if let Some(label) = names.next() {
-        let has_prefix = |declared: &&&DeclaredPool| {
-            let prefix = declared.name_prefix.as_deref().filter(|it| !it.is_empty());
-            declared.name.as_deref() != Some(label.value.as_str())
-                && prefix.is_some_and(|prefix| {
-                    label.value.starts_with(prefix) || prefix.trim_end_matches('-') == label.value
-                })
-        };
-        if let Some(declared) = pools.iter().find(has_prefix) {
-            return Match::RandomName(declared, format!("{}={}", label.key, label.value));
-        }
-    }
     if unknown.is_empty() {
         Match::None
     } else {
@@ -71,28 +89,51 @@ pub(super) fn find_pools<'d>(pool: &Pool, pools: &[&'d DeclaredPool]) -> Match<'
     }
 }
 
+/// Whether a node pool has a name with a random suffix that a selector means.
+fn has_random_name(declared: &DeclaredPool, selected: &str) -> bool {
+    let prefix = declared.name_prefix.as_deref().filter(|it| !it.is_empty());
+    prefix.is_some_and(|prefix| match &declared.name {
+        Some(name) if name == selected => name.starts_with(prefix),
+        _ => prefix.trim_end_matches('-') == selected || selected.starts_with(prefix),
+    })
+}
+
 /// The labels of a selector that a node pool does not have.
 enum Missing {
     /// These.
     Labels(BTreeMap<String, String>),
-    /// The labels of the node pool are not known.
-    Unknown,
+    /// This attribute, which determines it, is not known.
+    Unknown(&'static str),
 }
 
 fn missing_labels(selector: &[Label], declared: &DeclaredPool) -> Missing {
     let mut missing = BTreeMap::new();
+    let mut unknown = None;
     for label in selector {
         let by_cloud = declared.cloud_labels.get(&label.key);
-        let found = match (by_cloud, &declared.labels) {
-            (Some(value), _) => Some(value),
-            (None, Some(labels)) => labels.get(&label.key),
-            // The name and the labels of the cloud are never in the configuration's labels.
-            (None, None) if NAME_LABELS.contains(&label.key.as_str()) => None,
-            (None, None) => return Missing::Unknown,
-        };
-        if found != Some(&label.value) {
-            missing.insert(label.key.clone(), label.value.clone());
+        let of_configuration = declared.labels.as_ref();
+        let found = by_cloud.or_else(|| of_configuration.and_then(|it| it.get(&label.key)));
+        if found == Some(&label.value) {
+            continue;
         }
+        if found.is_none() {
+            if NAME_LABELS.contains(&label.key.as_str()) {
+                if declared.name.is_none() && declared.name_prefix.is_none() {
+                    unknown = Some("name");
+                    continue;
+                }
+            } else if is_set_by_others(&label.key) {
+                // The nodes have it or not; the configuration does not say.
+                continue;
+            } else if of_configuration.is_none() || declared.unknown_labels.contains(&label.key) {
+                unknown = Some(declared.attributes.labels);
+                continue;
+            }
+        }
+        missing.insert(label.key.clone(), label.value.clone());
     }
-    Missing::Labels(missing)
+    match unknown {
+        Some(attribute) if missing.is_empty() => Missing::Unknown(attribute),
+        _ => Missing::Labels(missing),
+    }
 }

@@ -1,24 +1,24 @@
 //! Where the node pools of a Terraform configuration differ from the pools of a file.
 
+mod checks;
 mod matching;
 
 use std::collections::BTreeMap;
 
 use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Span;
+use gpuc_schema::config::CloudSection;
 use gpuc_syntax::diag::Report;
 use gpuc_syntax::diag::phrases::{pluralize, quoted_list};
 
 use crate::codes;
-use crate::contract::{DriverContract, PoolContract, TaintContract, contract};
-use crate::terraform::{Declared, DeclaredPool};
+use crate::contract::{PoolContract, contract};
+use crate::terraform::{Declared, DeclaredPool, Place};
+use checks::{check_pool, written};
 use matching::{Match, find_pools};
 
 /// The maximum number of names in a message.
 const MAX_NAMED: usize = 4;
-
-/// The taint of Spot machines on AKS.
-const SPOT_TAINT: &str = "kubernetes.azure.com/scalesetpriority";
 
 /// What was compared.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +32,20 @@ pub struct Compared {
 /// Compares a cluster without unresolved values with a configuration.
 pub fn compare(cluster: &Cluster, declared: &Declared, report: &mut Report) -> Compared {
     let contract = contract(cluster);
-    let name = contract.cluster.name.as_str();
-    check_version(cluster, name, declared, report);
-    let is_here = |pool: &&DeclaredPool| pool.cluster.as_deref().is_none_or(|it| it == name);
-    let pools: Vec<&DeclaredPool> = declared.pools.iter().filter(is_here).collect();
-    let mut compared = Compared::default();
+    check_version(cluster, declared, report);
+    let home = Home::new(cluster);
+    check_cluster_creator(cluster, &home, declared, report);
+    let is_here = |pool: &&DeclaredPool| home.has(pool.cloud, pool.cluster.as_deref(), &pool.place);
+    let (unclear, pools): (Vec<&DeclaredPool>, Vec<_>) = declared
+        .pools
+        .iter()
+        .filter(is_here)
+        .partition(|it| it.is_ambiguous);
+    let unclear = unclear.iter().map(|it| format!("{}: cluster", it.address));
+    let mut compared = Compared {
+        unknown: unclear.collect(),
+        ..Compared::default()
+    };
     for (pool, wanted) in cluster.pools.iter().zip(&contract.pools) {
         if !pool.is_existing() {
             check_creator(pool, &pools, report);
@@ -46,7 +55,7 @@ pub fn compare(cluster: &Cluster, declared: &Declared, report: &mut Report) -> C
             Match::Selected(found) => {
                 compared.matched += found.len();
                 for declared in &found {
-                    check_pool(pool, wanted, declared, report);
+                    check_pool(cluster, (pool, wanted), declared, report);
                     compared
                         .unknown
                         .extend(unknown_attributes(wanted, declared));
@@ -56,15 +65,15 @@ pub fn compare(cluster: &Cluster, declared: &Declared, report: &mut Report) -> C
             Match::Named(found, missing) => {
                 compared.matched += 1;
                 report_missing_labels(pool, found, &missing, report);
-                check_pool(pool, wanted, found, report);
+                check_pool(cluster, (pool, wanted), found, report);
                 check_size(pool, &[found], report);
             }
             Match::RandomName(found, label) => report_random_name(pool, found, &label, report),
-            Match::Unknown(found) => compared.unknown.extend(
-                found
-                    .iter()
-                    .map(|it| format!("{}: {}", it.address, it.attributes.labels)),
-            ),
+            Match::Unknown(found) => {
+                let found = found.iter();
+                let names = found.map(|(it, attribute)| format!("{}: {attribute}", it.address));
+                compared.unknown.extend(names);
+            }
             Match::None => report_undeclared(cluster, pool, declared, &pools, report),
         }
     }
@@ -73,9 +82,80 @@ pub fn compare(cluster: &Cluster, declared: &Declared, report: &mut Report) -> C
     compared
 }
 
-fn check_version(cluster: &Cluster, name: &str, declared: &Declared, report: &mut Report) {
+/// The cluster of the file in the cloud.
+struct Home<'c> {
+    cloud: &'static str,
+    name: &'c str,
+    location: Option<String>,
+    scope: Option<String>,
+}
+
+impl<'c> Home<'c> {
+    fn new(cluster: &'c Cluster) -> Self {
+        let section = &cluster.config.cloud.value;
+        let scope = match section {
+            CloudSection::Gcp(gcp) => Some(gcp.project.value.clone()),
+            CloudSection::Azure(azure) => Some(format!(
+                "{}/{}",
+                azure.subscription.value, azure.resource_group.value
+            )),
+            CloudSection::Aws(_) | CloudSection::OnPrem(_) | CloudSection::Existing(_) => None,
+        };
+        let location = section.location().map(|it| it.value.to_ascii_lowercase());
+        Self {
+            cloud: cluster.cloud.facts().key,
+            name: cluster
+                .cloud
+                .remote_name(cluster)
+                .unwrap_or(cluster.name.as_str()),
+            location,
+            scope: scope.map(|it| it.to_ascii_lowercase()),
+        }
+    }
+
+    /// Whether a resource can belong to this cluster, as far as it shows its own.
+    fn has(&self, cloud: &str, name: Option<&str>, place: &Place) -> bool {
+        let is_same = |own: &Option<String>, other: &Option<String>| match (own, other) {
+            (Some(own), Some(other)) => own.eq_ignore_ascii_case(other),
+            _ => true,
+        };
+        cloud == self.cloud
+            && name.is_none_or(|it| it == self.name)
+            && is_same(&self.location, &place.location)
+            && is_same(&self.scope, &place.scope)
+    }
+}
+
+/// A cluster that gpuc creates must not be in the configuration.
+fn check_cluster_creator(
+    cluster: &Cluster,
+    home: &Home<'_>,
+    declared: &Declared,
+    report: &mut Report,
+) {
     let mut clusters = declared.clusters.iter();
-    let found = clusters.find(|it| it.name.as_deref() == Some(name));
+    let twin =
+        clusters.find(|it| it.name.is_some() && home.has(it.cloud, it.name.as_deref(), &it.place));
+    let Some(twin) = twin.filter(|_| cluster.config.cloud.creates_cluster()) else {
+        return;
+    };
+    report
+        .diagnostic(
+            &codes::CREATED_TWICE,
+            cluster.config.cloud.span,
+            format!("both gpuc and `{}` create the cluster `{}`", twin.address, home.name),
+        )
+        .help(
+            "write `cluster: {existing: {}}` to leave it to Terraform, or remove the resource from the configuration",
+        )
+        .emit();
+}
+
+fn check_version(cluster: &Cluster, declared: &Declared, report: &mut Report) {
+    let home = Home::new(cluster);
+    let mut clusters = declared.clusters.iter();
+    let found =
+        clusters.find(|it| it.name.is_some() && home.has(it.cloud, it.name.as_deref(), &it.place));
     let Some((found, version)) = found.and_then(|it| Some((it, it.version.as_deref()?))) else {
         return;
     };
@@ -105,11 +185,17 @@ fn check_version(cluster: &Cluster, name: &str, declared: &Declared, report: &mu
 fn check_creator(pool: &Pool, pools: &[&DeclaredPool], report: &mut Report) {
     let mut twins = pools.iter();
     let name = pool.name.as_str();
-    let Some(twin) = twins.find(|it| it.name.as_deref() == Some(name)) else {
+    let has_name = |it: &&&DeclaredPool| match (&it.name, &it.name_prefix) {
+        (Some(found), _) if found == name => true,
+        (_, Some(prefix)) => prefix.trim_end_matches('-') == name,
+        _ => false,
+    };
+    let Some(twin) = twins.find(has_name) else {
         return;
     };
-    let label = twin.cloud_labels.iter().find(|(_, value)| *value == name);
-    let label = label.map_or_else(String::new, |(key, value)| format!("{key}: {value}"));
+    let labels = twin.labels.iter().flatten().chain(&twin.cloud_labels);
+    let label = labels.map(|(key, value)| format!("{key}: {value}")).next();
+    let label = label.unwrap_or_else(|| "LABEL: VALUE".to_owned());
     report
         .diagnostic(
             &codes::CREATED_TWICE,
@@ -120,22 +206,6 @@ fn check_creator(pool: &Pool, pools: &[&DeclaredPool], report: &mut Report) {
             "add `existing: {{selector: {{{label}}}}}` to the pool, or remove the resource from the configuration"
         ))
         .emit();
-}
-
-fn check_pool(pool: &Pool, wanted: &PoolContract, declared: &DeclaredPool, report: &mut Report) {
-    check_taints(pool, wanted, declared, report);
-    check_machine(pool, wanted, declared, report);
-    check_capacity(pool, wanted, declared, report);
-    check_driver(pool, wanted, declared, report);
-}
-
-/// The location of a key, or of the name of its pool if the key is not written.
-fn written(span: Span, pool: &Pool) -> Span {
-    if span.is_written() {
-        span
-    } else {
-        pool.name.span
-    }
 }
 
 fn selector_span(pool: &Pool) -> Span {
@@ -214,8 +284,8 @@ fn report_undeclared(
             "the configuration has {}, and the cluster of this file is called `{name}` in the cloud",
             quoted_list(&clusters, MAX_NAMED)
         )
-    } else if let ([], [first, ..]) = (pools, declared.unread.as_slice()) {
-        format!("declare a node pool with these labels; gpuc cannot read the labels of `{first}`")
+    } else if let [first, ..] = declared.unread.as_slice() {
+        format!("declare a node pool with these labels; gpuc does not read the labels of `{first}`")
     } else if pools.is_empty() {
         "declare a node pool with these labels, or name the plan or state that has it".to_owned()
     } else {
@@ -235,168 +305,6 @@ fn report_undeclared(
             ),
         )
         .help(help)
-        .emit();
-}
-
-fn check_taints(pool: &Pool, wanted: &PoolContract, declared: &DeclaredPool, report: &mut Report) {
-    let Some(found) = &declared.taints else {
-        return;
-    };
-    let text = |taint: &TaintContract| format!("{}={}:{}", taint.key, taint.value, taint.effect);
-    let address = &declared.address;
-    let attribute = declared.attributes.taints;
-    for taint in wanted.taints.iter().filter(|it| !found.contains(it)) {
-        let mut taints = pool.taints.iter();
-        let same = taints.find(|it| it.key == taint.key && it.effect.as_str() == taint.effect);
-        let span = same.map_or(pool.name.span, |it| written(it.span, pool));
-        report
-            .diagnostic(
-                &codes::TAINTS,
-                span,
-                format!("`{address}` does not have the taint `{}`", text(taint)),
-            )
-            .help(format!(
-                "add it to `{attribute}` of the resource: without the taint, other pods take the GPUs"
-            ))
-            .emit();
-    }
-    let is_of_pool = |taint: &TaintContract| {
-        let mut taints = pool.taints.iter();
-        taints.any(|it| {
-            it.key == taint.key && it.value == taint.value && it.effect.as_str() == taint.effect
-        })
-    };
-    // The cloud sets this taint by itself, and Terraform requires it in the configuration.
-    let is_automatic = |taint: &TaintContract| taint.key == SPOT_TAINT;
-    let others = found
-        .iter()
-        .filter(|it| !is_of_pool(it) && !is_automatic(it));
-    for taint in others.filter(|it| it.effect != "PreferNoSchedule") {
-        report
-            .diagnostic(
-                &codes::TAINTS,
-                pool.name.span,
-                format!("`{address}` has the taint `{}`, and the pool has not", text(taint)),
-            )
-            .help(format!(
-                "add `{{key: {:?}, value: {:?}, effect: {}}}` to `taints` of the pool, or remove it from `{attribute}` of \
-                 the resource",
-                taint.key, taint.value, taint.effect
-            ))
-            .emit();
-    }
-}
-
-fn check_machine(pool: &Pool, wanted: &PoolContract, declared: &DeclaredPool, report: &mut Report) {
-    let span = pool
-        .machine_name
-        .as_ref()
-        .map_or(pool.name.span, |it| it.span);
-    if let Some(found) = &declared.machine_types {
-        let is_wanted = |name: &String| {
-            let mut types = wanted.machine_types.iter();
-            types.any(|it| it.eq_ignore_ascii_case(name))
-        };
-        if !wanted.machine_types.is_empty() && !found.iter().all(is_wanted) {
-            let types = quoted_list(&wanted.machine_types, MAX_NAMED);
-            let names = quoted_list(found, MAX_NAMED);
-            report
-                .diagnostic(
-                    &codes::MACHINE,
-                    span,
-                    format!(
-                        "`{}` has the machine type {names}, not {types}",
-                        declared.address
-                    ),
-                )
-                .help(format!(
-                    "write {names}, or change `{}` of the resource",
-                    declared.attributes.machine_types
-                ))
-                .emit();
-            return;
-        }
-    }
-    if let (Some(gpus), Some(found)) = (&wanted.gpus, declared.gpus_per_node)
-        && u64::from(gpus.per_node) != found
-    {
-        report
-            .diagnostic(
-                &codes::MACHINE,
-                span,
-                format!(
-                    "`{}` has {found} GPUs on each node, and pool `{}` has {}",
-                    declared.address, pool.name, gpus.per_node
-                ),
-            )
-            .help(format!(
-                "change `{}` of the resource, or the machine type of the pool",
-                declared.attributes.gpus_per_node
-            ))
-            .emit();
-    }
-}
-
-/// Compares Spot machines on AKS. Elsewhere, `capacity` has no effect in an existing pool.
-fn check_capacity(
-    pool: &Pool,
-    wanted: &PoolContract,
-    declared: &DeclaredPool,
-    report: &mut Report,
-) {
-    let Some(found) = declared.capacity.filter(|_| declared.taints_spot) else {
-        return;
-    };
-    let wanted = wanted.capacity.unwrap_or("onDemand");
-    if wanted == found {
-        return;
-    }
-    let help = if found == "spot" {
-        "set `capacity: {spot: {}}` in the pool"
-    } else {
-        "remove `capacity`"
-    };
-    report
-        .diagnostic(
-            &codes::CAPACITY,
-            written(pool.settings.capacity.span, pool),
-            format!(
-                "`{}` has the capacity `{found}`, not `{wanted}`",
-                declared.address
-            ),
-        )
-        .help(format!(
-            "{help}, or change `{}` of the resource",
-            declared.attributes.capacity
-        ))
-        .emit();
-}
-
-fn check_driver(pool: &Pool, wanted: &PoolContract, declared: &DeclaredPool, report: &mut Report) {
-    let (Some(wanted), Some((has_driver, attribute))) = (wanted.driver, declared.driver) else {
-        return;
-    };
-    let needs_driver = wanted == DriverContract::Node;
-    if needs_driver == has_driver {
-        return;
-    }
-    let address = &declared.address;
-    let message = if needs_driver {
-        format!(
-            "the nodes of `{address}` have no driver, and pool `{}` installs none",
-            pool.name
-        )
-    } else {
-        format!(
-            "the nodes of `{address}` have a driver, and pool `{}` installs another one",
-            pool.name
-        )
-    };
-    report
-        .diagnostic(&codes::DRIVER, written(pool.driver.span, pool), message)
-        .help(format!(
-            "change `{attribute}` of the resource, or `stack.driver` of the pool"
-        ))
         .emit();
 }
 
@@ -442,7 +350,7 @@ fn check_size(pool: &Pool, found: &[&DeclaredPool], report: &mut Report) {
             ),
         )
         .help(format!(
-            "set `{nodes_text}` in the pool, or change {attributes} of the resource"
+            "set `{nodes_text}` in the pool, or change {attributes} in the configuration"
         ))
         .emit();
 }

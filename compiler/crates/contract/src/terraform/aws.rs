@@ -3,9 +3,9 @@
 //! Source: the schema of `aws_eks_node_group` in hashicorp/terraform-provider-aws, 2026-11-29; the values of `amiType`
 //! in the API of EKS, <https://docs.aws.amazon.com/eks/latest/APIReference/API_Nodegroup.html>, from memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Attributes, Declared, DeclaredCluster, DeclaredPool, Known, Resource, Values};
+use super::{Attributes, Declared, DeclaredCluster, DeclaredPool, Known, Place, Resource, Values};
 use crate::contract::TaintContract;
 
 const ATTRIBUTES: Attributes = Attributes {
@@ -24,13 +24,28 @@ pub(super) fn read(resource: &Resource<'_>, declared: &mut Declared) -> bool {
     match resource.kind {
         "aws_eks_cluster" => declared.clusters.push(DeclaredCluster {
             address: resource.address.to_owned(),
+            cloud: "aws",
             name: values.set_text("name").map(str::to_owned),
+            place: place(values),
+            zones: None,
             version: values.set_text("version").map(str::to_owned),
         }),
-        "aws_eks_node_group" => declared.pools.push(node_group(resource.address, values)),
+        "aws_eks_node_group" => declared.pools.push(DeclaredPool {
+            unknown_labels: resource.unknown_keys("/labels"),
+            ..node_group(resource.address, values)
+        }),
         _ => return false,
     }
     true
+}
+
+/// The region: an attribute since release 6 of the provider, and a part of the ARN in a state.
+fn place(values: Values<'_>) -> Place {
+    let arn = values.set_text("arn").and_then(|arn| arn.split(':').nth(3));
+    Place {
+        location: values.set_text("region").or(arn).map(str::to_owned),
+        scope: None,
+    }
 }
 
 fn node_group(address: &str, values: Values<'_>) -> DeclaredPool {
@@ -52,11 +67,14 @@ fn node_group(address: &str, values: Values<'_>) -> DeclaredPool {
     }
     DeclaredPool {
         address: address.to_owned(),
-        resource_type: "aws_eks_node_group",
+        cloud: "aws",
+        place: place(values),
+        is_ambiguous: false,
         name,
         name_prefix: prefix,
         cluster: values.set_text("cluster_name").map(str::to_owned),
         labels: values.map("labels"),
+        unknown_labels: BTreeSet::new(),
         cloud_labels,
         taints: taints(values),
         machine_types,
@@ -66,6 +84,8 @@ fn node_group(address: &str, values: Values<'_>) -> DeclaredPool {
         taints_spot: false,
         driver: driver(values),
         gpus_per_node: None,
+        accelerator: None,
+        per_zone: None,
         attributes: ATTRIBUTES,
     }
 }

@@ -3,10 +3,10 @@
 //! Source: the resources in hashicorp/terraform-provider-azurerm, from memory, 2026-11-29. Release 4 renamed
 //! `enable_auto_scaling` to `auto_scaling_enabled`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Attributes, Declared, DeclaredCluster, DeclaredPool, Known, Resource, Values, last_part,
+    Attributes, Declared, DeclaredCluster, DeclaredPool, Known, Place, Resource, Values, last_part,
 };
 use crate::contract::TaintContract;
 
@@ -29,26 +29,66 @@ pub(super) fn read(resource: &Resource<'_>, declared: &mut Declared) -> bool {
             if let Some(Some(pool)) = values.block("default_node_pool") {
                 let address = format!("{}.default_node_pool", resource.address);
                 declared.pools.push(DeclaredPool {
-                    resource_type: "azurerm_kubernetes_cluster",
                     cluster: name.clone(),
-                    // Spot machines are not possible there, and it has no taints.
-                    taints: Some(Vec::new()),
+                    place: place(values),
+                    unknown_labels: resource.unknown_keys("/default_node_pool/0/node_labels"),
+                    // Spot machines are not possible there, and it has no other taints.
+                    taints: Some(critical_taints(pool)),
                     capacity: Some("onDemand"),
                     ..node_pool(&address, pool)
                 });
             }
             declared.clusters.push(DeclaredCluster {
                 address: resource.address.to_owned(),
+                cloud: "azure",
                 name,
+                place: place(values),
+                zones: None,
                 version: values.set_text("kubernetes_version").map(str::to_owned),
             });
         }
         "azurerm_kubernetes_cluster_node_pool" => {
-            declared.pools.push(node_pool(resource.address, values));
+            declared.pools.push(DeclaredPool {
+                unknown_labels: resource.unknown_keys("/node_labels"),
+                ..node_pool(resource.address, values)
+            });
         }
         _ => return false,
     }
     true
+}
+
+/// The taint of a default node pool for system pods.
+fn critical_taints(pool: Values<'_>) -> Vec<TaintContract> {
+    let is_critical = pool
+        .boolean("only_critical_addons_enabled")
+        .unwrap_or(false);
+    let taint = is_critical.then(|| TaintContract {
+        key: "CriticalAddonsOnly".to_owned(),
+        value: "true".to_owned(),
+        effect: "NoSchedule",
+    });
+    taint.into_iter().collect()
+}
+
+/// The location, the subscription and the resource group of a cluster.
+fn place(values: Values<'_>) -> Place {
+    let location = values.set_text("location");
+    Place {
+        location: location.map(|it| it.to_ascii_lowercase().replace(' ', "")),
+        scope: values.set_text("id").and_then(scope),
+    }
+}
+
+/// The subscription and the resource group in an ID, in small letters.
+fn scope(id: &str) -> Option<String> {
+    let id = id.to_ascii_lowercase();
+    let after = |key: &str| id.split(key).nth(1)?.split('/').next();
+    Some(format!(
+        "{}/{}",
+        after("/subscriptions/")?,
+        after("/resourcegroups/")?
+    ))
 }
 
 fn node_pool(address: &str, values: Values<'_>) -> DeclaredPool {
@@ -72,11 +112,17 @@ fn node_pool(address: &str, values: Values<'_>) -> DeclaredPool {
     }
     DeclaredPool {
         address: address.to_owned(),
-        resource_type: "azurerm_kubernetes_cluster_node_pool",
+        cloud: "azure",
+        place: Place {
+            location: None,
+            scope: values.set_text("kubernetes_cluster_id").and_then(scope),
+        },
+        is_ambiguous: false,
         name,
         name_prefix: None,
         cluster: values.set_text("kubernetes_cluster_id").map(last_part),
         labels: values.map("node_labels"),
+        unknown_labels: BTreeSet::new(),
         cloud_labels,
         taints: taints(values),
         machine_types: machine.map(|machine| vec![machine]),
@@ -86,14 +132,27 @@ fn node_pool(address: &str, values: Values<'_>) -> DeclaredPool {
         taints_spot: true,
         driver: driver(values),
         gpus_per_node: None,
-        attributes: ATTRIBUTES,
+        accelerator: None,
+        per_zone: None,
+        attributes: if is_scaled(values) == Some(false) {
+            Attributes {
+                min: "node_count",
+                max: "node_count",
+                ..ATTRIBUTES
+            }
+        } else {
+            ATTRIBUTES
+        },
     }
 }
 
+fn is_scaled(values: Values<'_>) -> Known<bool> {
+    let named_now = values.boolean("auto_scaling_enabled");
+    named_now.or_else(|| values.boolean("enable_auto_scaling"))
+}
+
 fn size(values: Values<'_>) -> (Known<u64>, Known<u64>) {
-    let scales =
-        (values.boolean("auto_scaling_enabled")).or_else(|| values.boolean("enable_auto_scaling"));
-    match scales {
+    match is_scaled(values) {
         Some(true) => (values.number("min_count"), values.number("max_count")),
         Some(false) => (values.number("node_count"), values.number("node_count")),
         None => (None, None),

@@ -9,7 +9,7 @@ mod azure;
 mod gcp;
 mod values;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -35,10 +35,25 @@ pub struct Declared {
 pub struct DeclaredCluster {
     /// The address in the configuration, such as `module.eks.aws_eks_cluster.this[0]`.
     pub address: String,
+    /// The key of the cloud in the file.
+    pub cloud: &'static str,
     /// The name.
     pub name: Known<String>,
+    /// Where the cluster is.
+    pub place: Place,
+    /// The number of zones in which nodes run, unless their pool names others.
+    pub zones: Known<u64>,
     /// The version of Kubernetes, which can have a patch version.
     pub version: Known<String>,
+}
+
+/// Where a cluster is, as far as a resource shows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The region or zone.
+    pub location: Known<String>,
+    /// The project of Google Cloud, or the subscription and the resource group of Azure, in small letters.
+    pub scope: Known<String>,
 }
 
 /// A node pool.
@@ -46,8 +61,12 @@ pub struct DeclaredCluster {
 pub struct DeclaredPool {
     /// The address in the configuration.
     pub address: String,
-    /// The type of the resource, such as `aws_eks_node_group`.
-    pub resource_type: &'static str,
+    /// The key of the cloud in the file.
+    pub cloud: &'static str,
+    /// Where its cluster is.
+    pub place: Place,
+    /// Whether several clusters can be its own.
+    pub is_ambiguous: bool,
     /// The name.
     pub name: Known<String>,
     /// The prefix of a name to which the provider adds a random suffix.
@@ -56,6 +75,8 @@ pub struct DeclaredPool {
     pub cluster: Known<String>,
     /// The labels of the configuration.
     pub labels: Known<BTreeMap<String, String>>,
+    /// The keys of labels whose values are known only after `terraform apply`.
+    pub unknown_labels: BTreeSet<String>,
     /// Labels that the cloud sets by itself.
     pub cloud_labels: BTreeMap<String, String>,
     /// The taints.
@@ -74,6 +95,10 @@ pub struct DeclaredPool {
     pub driver: Known<(bool, &'static str)>,
     /// The number of attached GPUs of a node, where it does not follow from the machine type.
     pub gpus_per_node: Known<u64>,
+    /// The type of the attached GPUs; `None` inside if the configuration attaches none.
+    pub accelerator: Known<Option<String>>,
+    /// The number of nodes in a zone, minimum and maximum, if the number of zones is that of the cluster.
+    pub per_zone: Option<(u64, u64)>,
     /// The names of the attributes, for messages.
     pub attributes: Attributes,
 }
@@ -102,6 +127,20 @@ struct Resource<'v> {
     address: &'v str,
     kind: &'v str,
     values: Values<'v>,
+    /// What is known only after `terraform apply`, in the form of the values, with `true` at each such value.
+    unknown: Option<&'v Value>,
+}
+
+impl Resource<'_> {
+    /// The keys of a map with values that are not known.
+    fn unknown_keys(&self, pointer: &str) -> BTreeSet<String> {
+        let map = self.unknown.and_then(|it| it.pointer(pointer));
+        let entries = map.and_then(Value::as_object).into_iter().flatten();
+        entries
+            .filter(|(_, is_unknown)| **is_unknown == Value::Bool(true))
+            .map(|(key, _)| key.clone())
+            .collect()
+    }
 }
 
 /// Reads the output of `terraform show -json`.
@@ -118,9 +157,15 @@ pub fn read(text: &str) -> Result<Declared, String> {
     // A plan has the planned values; a state has the values.
     let module = (root.pointer("/planned_values/root_module"))
         .or_else(|| root.pointer("/values/root_module"));
+    let changes = root.get("resource_changes").and_then(Value::as_array);
+    let changes = changes.into_iter().flatten().filter_map(|change| {
+        let unknown = change.pointer("/change/after_unknown")?;
+        Some((change.get("address")?.as_str()?, unknown))
+    });
+    let unknown: BTreeMap<&str, &Value> = changes.collect();
     let mut resources = Vec::new();
     if let Some(module) = module {
-        collect(module, &mut resources);
+        collect(module, &unknown, &mut resources);
     }
     let mut declared = Declared::default();
     for resource in &resources {
@@ -158,7 +203,11 @@ fn describe_other(root: &Value) -> &'static str {
 }
 
 /// The managed resources of a module and of the modules in it.
-fn collect<'v>(module: &'v Value, resources: &mut Vec<Resource<'v>>) {
+fn collect<'v>(
+    module: &'v Value,
+    unknown: &BTreeMap<&str, &'v Value>,
+    resources: &mut Vec<Resource<'v>>,
+) {
     let list = |key: &str| module.get(key).and_then(Value::as_array);
     for resource in list("resources").into_iter().flatten() {
         let text = |key: &str| resource.get(key).and_then(Value::as_str);
@@ -167,17 +216,84 @@ fn collect<'v>(module: &'v Value, resources: &mut Vec<Resource<'v>>) {
         else {
             continue;
         };
-        if text("mode") == Some("managed") {
+        // A deposed object is the old one of a replacement.
+        if text("mode") == Some("managed") && text("deposed_key").is_none() {
             resources.push(Resource {
                 address,
                 kind,
                 values: Values(values),
+                unknown: unknown.get(address).copied(),
             });
         }
     }
     for child in list("child_modules").into_iter().flatten() {
-        collect(child, resources);
+        collect(child, unknown, resources);
     }
+}
+
+impl Declared {
+    /// Adds what another file has. A resource that both have, such as a plan and a state, counts once.
+    pub fn merge(&mut self, other: Self) {
+        let is_new = |addresses: &BTreeSet<String>, address: &str| !addresses.contains(address);
+        let addresses: BTreeSet<_> = self.clusters.iter().map(|it| it.address.clone()).collect();
+        let clusters = other.clusters.into_iter();
+        self.clusters
+            .extend(clusters.filter(|it| is_new(&addresses, &it.address)));
+        let addresses: BTreeSet<_> = self.pools.iter().map(|it| it.address.clone()).collect();
+        let pools = other.pools.into_iter();
+        self.pools
+            .extend(pools.filter(|it| is_new(&addresses, &it.address)));
+        self.unread.extend(other.unread);
+    }
+
+    /// Completes the node pools from their clusters: a name that is known only after `terraform apply`, and the number
+    /// of zones. The cluster of a pool is in the same module, or in one that contains it.
+    pub fn relate(&mut self) {
+        let clusters = &self.clusters;
+        for pool in &mut self.pools {
+            let candidates = clusters.iter().filter(|it| it.cloud == pool.cloud);
+            let candidates: Vec<_> = match &pool.cluster {
+                Some(name) => candidates
+                    .filter(|it| it.name.as_ref() == Some(name))
+                    .collect(),
+                None => candidates.collect(),
+            };
+            let depth = |cluster: &DeclaredCluster| {
+                let module = module_of(&cluster.address);
+                pool.address.starts_with(module).then_some(module.len())
+            };
+            let deepest = candidates.iter().filter_map(|it| depth(it)).max();
+            let mut nearest = candidates.iter().filter(|it| depth(it) == deepest);
+            let (first, second) = (nearest.next(), nearest.next());
+            match (first, second) {
+                (Some(cluster), None) => {
+                    if pool.cluster.is_none() {
+                        pool.cluster.clone_from(&cluster.name);
+                    }
+                    let place = &cluster.place;
+                    pool.place.location = pool
+                        .place
+                        .location
+                        .take()
+                        .or_else(|| place.location.clone());
+                    pool.place.scope = pool.place.scope.take().or_else(|| place.scope.clone());
+                    if let (Some((min, max)), Some(zones)) = (pool.per_zone, cluster.zones) {
+                        pool.min = pool.min.or(Some(min * zones));
+                        pool.max = pool.max.or(Some(max * zones));
+                    }
+                }
+                (Some(_), Some(_)) => pool.is_ambiguous = pool.cluster.is_none(),
+                (None, _) => {}
+            }
+        }
+    }
+}
+
+/// The part of an address before the type of the resource: `module.eks.`, or nothing for the root module.
+fn module_of(address: &str) -> &str {
+    let types = ["aws_", "google_", "azurerm_"];
+    let at = types.iter().filter_map(|it| address.find(it)).min();
+    at.map_or("", |at| &address[..at])
 }
 
 /// The name at the end of an ID, such as `projects/p/locations/l/clusters/NAME`.

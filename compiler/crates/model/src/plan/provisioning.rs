@@ -188,6 +188,9 @@ pub struct ResourceKind {
     pub definitions: &'static str,
     /// How the scripts read its state; `None` if it is ready as soon as it exists.
     pub state: Option<&'static StateKind>,
+    /// The jq program that outputs on the observed resource whether the cloud refuses to delete it; `None` if the cloud
+    /// has no such protection. `teardown.sh` changes nothing if a resource is protected.
+    pub protection: Option<&'static str>,
     /// What shows that gpuc's scripts manage it; `None` if only a part that gpuc set is deleted, or what others set is
     /// not selected. `teardown.sh` changes nothing if a resource does not have its mark.
     pub mark: Option<&'static Mark>,

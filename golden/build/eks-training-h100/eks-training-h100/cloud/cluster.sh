@@ -11,7 +11,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates EKS cluster eks-training-h100 in us-east-1. Installs the add-ons that EKS cluster eks-training-h100 requires, if its creation was interrupted.' "$@"
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \

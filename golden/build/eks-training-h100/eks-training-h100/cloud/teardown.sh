@@ -51,7 +51,7 @@ confirm() {
 }
 
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
@@ -335,6 +335,7 @@ recovery_3() {
 mark_3() {
   require_mark 'tag gpuc.dev/cluster with this name' eks-training-h100 \
     '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_unprotected '.cluster.deletionProtection // false'
   require_only 'node groups' '["system","train"]' \
     '(. // [])[].Name' \
     eksctl get nodegroup \

@@ -51,7 +51,7 @@ confirm() {
 }
 
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
@@ -372,6 +372,7 @@ recovery_4() {
 mark_4() {
   require_mark 'tag gpuc.dev/cluster with this name' prod-eu \
     '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_unprotected '.cluster.deletionProtection // false'
   require_only 'node groups' '["system","infer"]' \
     '(. // [])[].Name' \
     eksctl get nodegroup \

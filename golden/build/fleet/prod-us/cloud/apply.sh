@@ -12,7 +12,7 @@ resource_flags 'Creates and updates the resources of cluster prod-us, in order.'
 
 scripts=(cluster pool-system pool-infer pool-train addons)
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 export GPUC_TOOLS_CHECKED=yes
 

@@ -51,7 +51,7 @@ confirm() {
 }
 
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 123456789012 \
   'sign in to account 123456789012, or select its profile with AWS_PROFILE' \
@@ -473,6 +473,7 @@ recovery_5() {
 mark_5() {
   require_mark 'tag gpuc.dev/cluster with this name' prod-us \
     '.cluster.tags["gpuc.dev/cluster"] == $name'
+  require_unprotected '.cluster.deletionProtection // false'
   require_only 'node groups' '["system","infer","train"]' \
     '(. // [])[].Name' \
     eksctl get nodegroup \

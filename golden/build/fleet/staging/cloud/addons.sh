@@ -11,7 +11,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Installs and updates the add-ons of EKS cluster staging. Creates and updates the IAM role of the Cluster Autoscaler in EKS cluster staging.' "$@"
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 210987654321 \
   'sign in to account 210987654321, or select its profile with AWS_PROFILE' \

@@ -10,7 +10,7 @@ here=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
 
 resource_flags 'Creates and updates node group infer of EKS cluster staging: 0 to 1 x g6.2xlarge.' "$@"
 tools jq aws eksctl
-tool_version aws '1.37.6 2.23.6' aws-cli/ --version
+tool_version aws '1.42.3 2.28.3' aws-cli/ --version
 tool_version eksctl 0.202.0 '' version
 identity 'AWS account' 210987654321 \
   'sign in to account 210987654321, or select its profile with AWS_PROFILE' \

@@ -36,6 +36,7 @@ failure=()
 explaining=
 hint= # what to do if the next command fails
 unmarked=() # resources that do not have the mark of these scripts
+protected=() # resources that the cloud refuses to delete
 foreign=()  # what the deletion of a resource deletes as well, although no script creates it
 delete_other_pools=
 absent=() # resources that no script creates
@@ -813,6 +814,13 @@ require_mark() {
   [ "$answer" = true ] || unmarked+=("${names[number]}: no $1")
 }
 
+# require_unprotected PROGRAM: adds a resource to $protected if the cloud refuses to delete it, as the jq PROGRAM says.
+require_unprotected() {
+  local answer
+  answer=$(jq "$1" "$work/$number.json") || die "${names[number]}: cannot read the deletion protection"
+  [ "$answer" = false ] || protected+=("${names[number]}")
+}
+
 # require_mark_or_adopt MARK NAME PROGRAM: like require_mark, for a run that updates the resource if it exists.
 require_mark_or_adopt() {
   is_missing || [ -n "$adopt" ] || require_mark "$@"
@@ -837,12 +845,15 @@ require_only() {
   done <"$work/lines"
 }
 
-# Stops if a resource does not have the mark of these scripts, or contains what they do not create.
+# Stops if a resource does not have the mark of these scripts, is protected, or contains what they do not create.
 stop_if_unmarked() {
   [ ${#unmarked[@]} -eq 0 ] ||
     stop 'not managed by these scripts:' "${unmarked[@]}" \
       'if others created them, remove them from the input of gpuc and run gpuc build' \
       'if these scripts are to manage them, run apply.sh --adopt, which sets the mark'
+  [ ${#protected[@]} -eq 0 ] ||
+    stop 'protected from deletion:' "${protected[@]}" \
+      'write deletionProtection: false in the input of gpuc, run gpuc build and apply.sh, and try again'
   [ ${#foreign[@]} -eq 0 ] ||
     stop 'the cluster has other pools than those of these scripts:' "${foreign[@]}" \
       'delete them first, or add --delete-other-pools to delete them with the cluster'

@@ -27,6 +27,7 @@ const TEMPLATE_TAG: &str = "gpuc.dev/template";
 /// The stack.
 pub(in super::super) static STACK: ResourceKind = ResourceKind {
     name: "CloudFormation stack",
+    protection: None,
     fields: &[TEMPLATE],
     definitions: "",
     state: Some(&state::STACK),
@@ -39,6 +40,7 @@ pub(in super::super) static STACK: ResourceKind = ResourceKind {
 /// The machines that Karpenter created. gpuc's scripts only delete them, before they delete the cluster.
 pub(in super::super) static KARPENTER_NODES: ResourceKind = ResourceKind {
     name: "Karpenter nodes",
+    protection: None,
     fields: &[],
     definitions: "",
     state: None,

@@ -7,6 +7,7 @@ use super::super::state;
 /// A managed node group.
 pub(in super::super) static NODE_GROUP: ResourceKind = ResourceKind {
     name: "EKS node group",
+    protection: None,
     fields: &[
         MACHINE,
         ROLE,

@@ -7,6 +7,7 @@ use super::super::state;
 /// A node pool of AKS.
 pub(in super::super) static POOL: ResourceKind = ResourceKind {
     name: "AKS node pool",
+    protection: None,
     fields: &[
         VM_SIZE,
         PRIORITY,

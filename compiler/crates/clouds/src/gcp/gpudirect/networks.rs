@@ -44,6 +44,7 @@ const DESCRIPTION_PREFIX: &str = "gpuc: cluster ";
 /// A VPC network.
 pub(in super::super) static NETWORK: ResourceKind = ResourceKind {
     name: "VPC network",
+    protection: None,
     fields: &[SUBNET_MODE, MTU, PROFILE, DESCRIPTION],
     definitions: "",
     state: None,
@@ -53,6 +54,7 @@ pub(in super::super) static NETWORK: ResourceKind = ResourceKind {
 /// A subnetwork of a VPC network.
 pub(in super::super) static SUBNETWORK: ResourceKind = ResourceKind {
     name: "VPC subnetwork",
+    protection: None,
     fields: &[PARENT, RANGE, DESCRIPTION],
     definitions: "",
     state: None,
@@ -62,6 +64,7 @@ pub(in super::super) static SUBNETWORK: ResourceKind = ResourceKind {
 /// A firewall rule of a VPC network.
 pub(in super::super) static FIREWALL_RULE: ResourceKind = ResourceKind {
     name: "VPC firewall rule",
+    protection: None,
     fields: &[RULE_NETWORK, ALLOWED, SOURCES, DESCRIPTION],
     definitions: "",
     state: None,

@@ -17,6 +17,7 @@ use super::{state, system_config};
 /// A GKE node pool.
 pub(super) static POOL: ResourceKind = ResourceKind {
     name: "GKE node pool",
+    protection: None,
     fields: kinds::FIELDS,
     definitions: concat!(include_str!("../labels.jq"), include_str!("sets.jq")),
     state: Some(&state::POOL),

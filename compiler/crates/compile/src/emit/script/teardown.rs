@@ -72,6 +72,10 @@ pub(super) fn teardown_script<'p>(plan: &'p Plan, header: &Header) -> Segments<'
 /// The function that reports that the resource does not have gpuc's mark, or contains what the scripts do not create.
 fn mark_function(resource: &Resource, number: usize) -> String {
     let mut mark = mark_call("require_mark", resource);
+    if let Some(program) = resource.kind.protection {
+        let words = ["require_unprotected", program].map(quote);
+        mark += &format_command(2, &[words.to_vec()]);
+    }
     if let Some(contents) = &resource.contents {
         let created = serde_json::json!(contents.created).to_string();
         let words = ["require_only", contents.kind, &created].map(quote);
