@@ -5,6 +5,7 @@ use serde_json::json;
 use super::*;
 
 static CLUSTER: ResourceKind = ResourceKind {
+    protection: None,
     name: "cluster",
     fields: &[FieldKind {
         name: "version",

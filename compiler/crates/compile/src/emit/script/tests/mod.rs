@@ -73,6 +73,7 @@ const IMAGE: FieldKind = FieldKind {
     source: "the test",
 };
 static POOL: ResourceKind = ResourceKind {
+    protection: None,
     name: "pool",
     fields: &[SIZE, LABELS, IMAGE],
     definitions: "# The name of a pool.\ndef b: {b: \"?\"};\n",
