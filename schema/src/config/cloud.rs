@@ -21,7 +21,7 @@ pub enum CloudSection {
     Azure(Azure),
     /// Your own machines, with a running Kubernetes cluster.
     OnPrem(OnPrem),
-    /// A cluster that gpuc does not make, with its nodes: of another cloud or of a distribution.
+    /// A cluster that gpuc does not create, with its nodes: of another cloud or of a distribution.
     Existing(ExistingPlatform),
 }
 
@@ -147,7 +147,7 @@ pub struct AwsCreate {
     /// The IPv4 ranges that can reach the public endpoint of the API server. They must contain the addresses from which
     /// you run the scripts. Default: the whole internet. If you remove this key, the cluster keeps its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    #[schemars(length(min = 1), extend("examples" = [["203.0.113.0/24"]]))]
     pub public_access_cidrs: Vec<Spanned<String>>,
     /// How the cluster maps IAM principals to users of Kubernetes.
     #[serde(default)]
@@ -324,7 +324,7 @@ pub struct GcpCreate {
     /// must contain the addresses from which you run the scripts, unless these use `dnsEndpoint`. Default: the whole
     /// internet. If you remove this key, the cluster keeps its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("examples" = [["203.0.113.0/24"]]))]
+    #[schemars(length(min = 1), extend("examples" = [["203.0.113.0/24"]]))]
     pub authorized_networks: Vec<Spanned<String>>,
     /// Whether the API server has a DNS name that everyone with the permission of IAM reaches, from any network. The
     /// scripts then use it. Default: `false`. If you remove this key, the cluster keeps its name.

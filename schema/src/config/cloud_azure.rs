@@ -91,7 +91,7 @@ pub struct AzureCreate {
     /// scripts. `0.0.0.0/32` alone allows only the cluster. Default: the whole internet. If you remove this key, the
     /// cluster keeps its ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("examples" = [["73.140.245.0/24"]]))]
+    #[schemars(length(min = 1), extend("examples" = [["73.140.245.0/24"]]))]
     pub authorized_ip_ranges: Vec<Spanned<String>>,
     /// The private DNS zone of a private API server: `system`, a zone that AKS creates; `none`, only the public DNS
     /// name; or the resource ID of a zone, which requires `identity`. Default: `system`. Cannot be changed after

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Spanned;
 
-/// A cluster that gpuc does not make. No script creates, labels or taints its nodes: `existing.selector` of a pool
+/// A cluster that gpuc does not create. No script creates, labels or taints its nodes: `existing.selector` of a pool
 /// selects them. On CoreWeave, gpuc writes the NodePool of a pool with `machine`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -19,7 +19,7 @@ pub struct ExistingPlatform {
     pub context: Option<Spanned<String>>,
 }
 
-/// The service or the distribution of a cluster that gpuc does not make.
+/// The service or the distribution of a cluster that gpuc does not create.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum Provider {

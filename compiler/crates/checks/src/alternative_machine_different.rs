@@ -47,6 +47,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             let earlier = &pool.settings.alternative_machines[..index];
             let is_duplicate =
                 other.value == name.value || earlier.iter().any(|it| it.value == other.value);
+            let is_known = properties(cluster, other).is_some();
             let difference = if is_duplicate {
                 Some("is listed twice".to_owned())
             } else {
@@ -64,7 +65,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
             report
                 .diagnostic(&RULE.code, other.span, format!("`{other}` {difference}"))
                 .label(name.span, "the pool is planned for this machine type")
-                .help("remove it, or write the smallest machine type as `machine`")
+                .help(if is_duplicate || !is_known {
+                    "remove it"
+                } else {
+                    "remove it, or write the smallest machine type as `machine`"
+                })
                 .emit();
         }
     }

@@ -1,6 +1,6 @@
 //! No component creates the MIG devices of a pool.
 
-use gpuc_schema::config::DevicePlugin;
+use gpuc_schema::config::{CloudSection, DevicePlugin};
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Sharing};
@@ -36,7 +36,14 @@ nodePools:
 };
 
 fn run(cluster: &Cluster, report: &mut Report) {
-    for pool in cluster.pools_advertised_by(DevicePlugin::Nvidia) {
+    // The plugin of a provider, on nodes that a NodePool of gpuc creates: no field of it has a MIG layout.
+    let is_existing = matches!(cluster.config.cloud.value, CloudSection::Existing(_));
+    let of_provider = cluster.pools_advertised_by(DevicePlugin::Cloud);
+    let of_provider = of_provider.filter(|_| is_existing);
+    for pool in cluster
+        .pools_advertised_by(DevicePlugin::Nvidia)
+        .chain(of_provider)
+    {
         let is_mig = matches!(pool.sharing.get(), Some(Sharing::Mig { .. }));
         if !is_mig || pool.is_existing() || cluster.cloud.partitions_gpus(pool) {
             continue;
@@ -51,7 +58,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 pool.plugin.span,
                 "this plugin advertises MIG devices, but does not create them",
             )
-            .help("write `devicePlugin: gpuc` in the pool's `stack`, which creates them")
+            .help(if is_existing && pool.plugin.value == DevicePlugin::Cloud {
+                "remove `sharing`, or create the MIG devices yourself and select the nodes with `existing`"
+            } else {
+                "write `devicePlugin: gpuc` in the pool's `stack`, which creates them"
+            })
             .emit();
     }
 }

@@ -2,6 +2,7 @@
 
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
+use gpuc_schema::config::Allocation;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::messages::{keyword, one_of_help};
@@ -39,6 +40,10 @@ fn run(cluster: &Cluster, report: &mut Report) {
     let mut reported = ReportedSpans::default();
     for (pool, _) in cluster.gpu_pools() {
         let plugin = pool.plugin;
+        // With DRA, no device plugin runs.
+        if pool.allocation.value == Allocation::Dra {
+            continue;
+        }
         if facts.plugins.contains(&plugin.value) || !reported.insert(plugin.span) {
             continue;
         }

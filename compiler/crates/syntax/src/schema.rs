@@ -1,6 +1,6 @@
 //! The JSON Schema of gpu-cluster.yaml, for completion and hover in editors, and for `gpuc explain`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use gpuc_schema::config::GpuCluster;
@@ -263,6 +263,53 @@ pub fn number_ranges(path: &str) -> &'static [NumberRange] {
         found
     });
     RANGES.get(path).map_or(&[], Vec::as_slice)
+}
+
+/// Whether the list of an optional key, at a path without indexes, must have an item.
+pub fn needs_item(path: &str) -> bool {
+    static LISTS: LazyLock<BTreeSet<String>> = LazyLock::new(|| {
+        let root = schema_value();
+        let mut found = BTreeSet::new();
+        collect_lists(&root, &root, &mut String::new(), &mut found);
+        found
+    });
+    LISTS.contains(path)
+}
+
+fn collect_lists(root: &Value, schema: &Value, path: &mut String, found: &mut BTreeSet<String>) {
+    let reference = schema.get("$ref").and_then(Value::as_str);
+    let target = reference.and_then(|it| root.pointer(it.trim_start_matches('#')));
+    if let Some(target) = target {
+        collect_lists(root, target, path, found);
+    }
+    for choices in ["anyOf", "oneOf", "allOf"] {
+        let choices = schema.get(choices).and_then(Value::as_array);
+        for choice in choices.into_iter().flatten() {
+            collect_lists(root, choice, path, found);
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        collect_lists(root, items, path, found);
+    }
+    let min = schema.get("minItems").and_then(Value::as_u64);
+    if min.is_some_and(|min| min > 0) {
+        found.insert(path.clone());
+    }
+    let properties = schema.get("properties").and_then(Value::as_object);
+    for (key, below) in properties.into_iter().flatten() {
+        let before = path.len();
+        if !path.is_empty() {
+            path.push('.');
+        }
+        path.push_str(key);
+        collect_lists(root, below, path, found);
+        // Rules report an empty list of a required key, with what is missing.
+        let required = schema.get("required").and_then(Value::as_array);
+        if required.is_some_and(|it| it.iter().any(|it| it == key)) {
+            found.remove(path.as_str());
+        }
+        path.truncate(before);
+    }
 }
 
 fn collect_ranges(

@@ -1,4 +1,4 @@
-//! Clusters that gpuc does not make: services and distributions, each a row of [`providers`].
+//! Clusters that gpuc does not create: services and distributions, each a row of [`providers`].
 //!
 //! No script creates, labels or taints nodes here: a pool selects its nodes by their labels. Everything in the cluster
 //! is as elsewhere. [`node_pool`] writes the pools of CoreWeave, which are Kubernetes objects.
@@ -112,11 +112,6 @@ impl NodeFacts for Existing {
 }
 
 impl Provision for Existing {
-    /// A cluster of another provider is another cluster.
-    fn container<'c>(&self, _cluster: &'c Cluster) -> Option<(&'static str, &'c str)> {
-        Some(("provider", self.provider.facts.name))
-    }
-
     fn resources(&self) -> &'static [&'static ResourceKind] {
         &[]
     }
@@ -148,7 +143,17 @@ impl Provision for Existing {
     fn platform_notes(&self, cluster: &Cluster) -> Vec<String> {
         let has_gpus = cluster.gpu_pools().next().is_some();
         let notes = self.provider.notes.iter().filter(|_| has_gpus);
-        notes.map(|note| (*note).to_owned()).collect()
+        let pools = cluster.pools.iter();
+        let pools = pools.filter(|pool| node_pool::is_written(self.provider, pool));
+        let names: Vec<&str> = pools.map(|pool| pool.name.as_str()).collect();
+        let kept = (!names.is_empty()).then(|| {
+            let names = names.join(" ");
+            format!(
+                "Neither uninstalling nor a GitOps controller deletes the NodePools of this tree, because their nodes would \
+                 go with them. To delete them, drain the nodes, and run kubectl delete nodepool {names}."
+            )
+        });
+        notes.map(|note| (*note).to_owned()).chain(kept).collect()
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {

@@ -17,7 +17,7 @@ use gpuc_syntax::yaml::write::to_yaml;
 use header::Header;
 
 pub use file_index::{FileContent, index_files};
-pub use script::{Operation, Segment, Segments, has_install};
+pub use script::{Operation, Segment, Segments, has_apply, has_install};
 
 /// The files of a cluster, by path relative to the cluster's folder. `file` is the name of the input file, if it has
 /// one.

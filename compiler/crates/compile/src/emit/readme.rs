@@ -250,6 +250,9 @@ fn format_range(min: u64, max: u64) -> String {
 }
 
 /// The commands that delete everything that is installed in the cluster, in order.
+/// The component whose objects have machines: deleting it would delete nodes with running pods.
+const NODE_POOLS: &str = "node-pools";
+
 fn removal_commands(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
     let Delivery::Gitops {
         tool,
@@ -262,6 +265,7 @@ fn removal_commands(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String
             .steps
             .iter()
             .rev()
+            .filter(|step| step.kind != StepKind::Component || step.name != NODE_POOLS)
             .map(|step| removal_command(plan, step, context))
             .collect();
     };

@@ -58,7 +58,7 @@ pub(super) fn notes(cluster: &Checked<'_>) -> Vec<String> {
 /// Where a driver comes from that gpuc does not install.
 #[derive(Clone, Copy)]
 enum PreinstalledBy {
-    /// The provider of a cluster that gpuc does not make, by its own rules.
+    /// The provider of a cluster that gpuc does not create, by its own rules.
     Provider,
     /// The node image.
     Image,
@@ -90,8 +90,7 @@ fn upgrade_note(owner: DriverOwner, pools: &str, preinstalled: PreinstalledBy) -
 fn preinstalled_note(pools: &str, by: PreinstalledBy) -> String {
     match by {
         PreinstalledBy::Provider => format!(
-            "The provider upgrades the driver of {pools}, with the nodes: see its documentation for what happens to \
-             running jobs."
+            "The owner of the nodes upgrades the driver of {pools}: drain each node first, so that no running job loses its GPUs."
         ),
         PreinstalledBy::Image => format!(
             "The driver of {pools} is upgraded with the node image, on new nodes: jobs on the old nodes are evicted \

@@ -341,10 +341,12 @@ fn required_marks(cluster: &Checked<'_>, pool: &Pool) -> Option<String> {
         .collect();
     let taints = match super::expectations::required_taints(cluster, pool).as_slice() {
         [] => String::new(),
+        [taint] => format!(" and the taint {taint}"),
         taints => format!(" and the taints {}", taints.join(", ")),
     };
+    let noun = if labels.len() == 1 { "label" } else { "labels" };
     Some(format!(
-        "Every node of {} must have the labels {}{taints}: set them where the node is created. cloud/verify.sh checks \
+        "Every node of {} must have the {noun} {}{taints}: set them where the node is created. cloud/verify.sh checks \
          them.",
         pool.name,
         labels.join(", ")

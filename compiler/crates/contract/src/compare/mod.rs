@@ -146,7 +146,7 @@ fn check_cluster_creator(
             format!("both gpuc and `{}` create the cluster `{}`", twin.address, home.name),
         )
         .help(
-            "write `cluster: {existing: {}}` to leave it to Terraform, or remove the resource from the configuration",
+            "write `cluster: {existing: {}}` to leave it to Terraform, or delete the resource there",
         )
         .emit();
 }
@@ -203,7 +203,7 @@ fn check_creator(pool: &Pool, pools: &[&DeclaredPool], report: &mut Report) {
             format!("both gpuc and `{}` create the node pool `{name}`", twin.address),
         )
         .help(format!(
-            "add `existing: {{selector: {{{label}}}}}` to the pool, or remove the resource from the configuration"
+            "add `existing: {{selector: {{{label}}}}}` to the pool, or delete the resource in Terraform"
         ))
         .emit();
 }

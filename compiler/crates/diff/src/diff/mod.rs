@@ -22,7 +22,7 @@ mod rollout;
 mod upgrade;
 
 use gpuc_compile::compile::{Compilation, Options};
-use gpuc_compile::emit::has_install;
+use gpuc_compile::emit::{has_apply, has_install};
 use gpuc_syntax::source::Sources;
 
 pub use causes::ClusterSides;
@@ -201,6 +201,7 @@ pub fn diff(pair: Pair<'_>, options: &Options<'_>, sources: &Sources) -> Option<
         folder: String::new(),
         picture: flowchart(pair.after, &all),
         tool: after.controller,
+        has_apply: (pair.after.and_then(|after| after.plan.as_ref())).is_some_and(has_apply),
         has_install: (pair.after.and_then(|after| after.plan.as_ref())).is_some_and(has_install),
     })
 }

@@ -68,6 +68,9 @@ pub struct Diff {
     /// Whether the tree has an `install.sh`.
     #[serde(skip)]
     pub has_install: bool,
+    /// Whether the tree has scripts that create or change resources.
+    #[serde(skip)]
+    pub has_apply: bool,
 }
 
 /// A file of the tree that differs from the build of the input.
@@ -265,9 +268,11 @@ impl Diff {
         };
         let build = format!("Run `{}` and commit", super::rollout::BUILD);
         let apply = format!("run `cloud/apply.sh` in {}", self.folder_text());
-        match deploy {
-            Some(deploy) => format!("{build}, {apply}, then {deploy}"),
-            None => format!("{build}, then {apply}"),
+        match (deploy, self.has_apply) {
+            (Some(deploy), true) => format!("{build}, {apply}, then {deploy}"),
+            (None, true) => format!("{build}, then {apply}"),
+            (Some(deploy), false) => format!("{build}, then {deploy} in {}", self.folder_text()),
+            (None, false) => build,
         }
     }
 

@@ -337,7 +337,7 @@ pub trait Provision {
         &[]
     }
 
-    /// Sentences about what the user must configure in a cluster that gpuc does not make, for the README of the tree.
+    /// Sentences about what the user must configure in a cluster that gpuc does not create, for the README of the tree.
     fn platform_notes(&self, _cluster: &Cluster) -> Vec<String> {
         Vec::new()
     }

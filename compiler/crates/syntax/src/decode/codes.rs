@@ -6,6 +6,7 @@ use crate::diag::{Code, Correction, Severity};
 pub static CODES: &[&Code] = &[
     &WRONG_TYPE,
     &NUMBER_OUT_OF_RANGE,
+    &LIST_EMPTY,
     &UNKNOWN_KEY,
     &UNKNOWN_VALUE,
     &EXACTLY_ONE_REQUIRED,
@@ -63,6 +64,28 @@ nodePools:
     nodes: {count: -1}
 "#,
     correction: Correction::Whole(GOOD),
+};
+
+/// An empty list.
+pub static LIST_EMPTY: Code = Code {
+    id: "GPUC0108",
+    name: "list-empty",
+    severity: Severity::Error,
+    summary: "a list that needs an item is empty",
+    checks: "Whether lists that restrict something have an item, such as the ranges that can reach an API server.",
+    reason: "An empty list looks like \"none\", but the setting would be absent: the whole internet could reach the API
+server.",
+    remedy: "Add an item, or remove the key.",
+    bad: r#"apiVersion: gpuc.dev/v1alpha1
+kind: GpuCluster
+metadata: {name: demo}
+kubernetes: {version: "1.36"}
+cloud: {aws: {account: "123456789012", region: us-east-1, cluster: {create: {publicAccessCidrs: []}}}}
+stack: {runtimeImage: "registry.example.com/gpuc-runtime:0.1.0"}
+nodePools:
+  - {name: gpu, machine: g5.xlarge, nodes: {count: 2}}
+"#,
+    correction: Correction::Replace("publicAccessCidrs: []", "publicAccessCidrs: [203.0.113.0/24]"),
 };
 
 /// An unknown key.

@@ -1,20 +1,27 @@
-//! Checks numbers against the ranges of the schema.
+//! Checks numbers against the ranges of the schema, and lists that need an item.
 
-use super::codes::NUMBER_OUT_OF_RANGE;
+use super::codes::{LIST_EMPTY, NUMBER_OUT_OF_RANGE};
 use crate::diag::{Report, Severity};
 use crate::node::{Node, Value};
 use crate::schema;
 use crate::schema::NumberRange;
+use crate::source::Span;
 use crate::yaml::core_schema::CoreValue;
 
-/// Reports numbers outside the schema's range, unless a rule already reports them in more detail.
+/// Reports numbers outside the schema's range, and empty lists that need an item, unless a rule already reports them in
+/// more detail.
 pub fn check_ranges(root: &Node, report: &mut Report) {
     visit(root, &mut String::new(), report);
 }
 
 fn visit(node: &Node, path: &mut String, report: &mut Report) {
     match &node.value {
-        Value::Sequence(items) => items.iter().for_each(|item| visit(item, path, report)),
+        Value::Sequence(items) => {
+            if items.is_empty() && schema::needs_item(path) && !is_reported(report, node.span()) {
+                report_empty(node, path, report);
+            }
+            items.iter().for_each(|item| visit(item, path, report));
+        }
         Value::Mapping(entries) => {
             for entry in entries {
                 let before = path.len();
@@ -35,14 +42,7 @@ fn visit(node: &Node, path: &mut String, report: &mut Report) {
                 return;
             };
             let span = node.span();
-            let is_reported = |report: &Report| {
-                let mut found = report.diagnostics().iter();
-                found.any(|it| {
-                    let mut labels = it.labels.iter().chain([&it.primary]);
-                    it.severity == Severity::Error && labels.any(|it| it.span == span)
-                })
-            };
-            if ranges.iter().any(|range| range.contains(number)) || is_reported(report) {
+            if ranges.iter().any(|range| range.contains(number)) || is_reported(report, span) {
                 return;
             }
             let key = path.rsplit('.').next().unwrap_or(path);
@@ -58,6 +58,28 @@ fn visit(node: &Node, path: &mut String, report: &mut Report) {
                 .emit();
         }
     }
+}
+
+/// Whether an error is at this location.
+fn is_reported(report: &Report, span: Span) -> bool {
+    let mut found = report.diagnostics().iter();
+    found.any(|it| {
+        let mut labels = it.labels.iter().chain([&it.primary]);
+        it.severity == Severity::Error && labels.any(|it| it.span == span)
+    })
+}
+
+fn report_empty(node: &Node, path: &str, report: &mut Report) {
+    let key = path.rsplit('.').next().unwrap_or(path);
+    report
+        .diagnostic(
+            &LIST_EMPTY,
+            node.span(),
+            format!("`{key}` is an empty list"),
+        )
+        .primary_label("expected an item")
+        .help(format!("add an item, or remove `{key}`"))
+        .emit();
 }
 
 /// A phrase for a range.

@@ -79,7 +79,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .label(
                 super::super::section(cluster).provider.span,
                 format!(
-                    "{} installs both, or neither: then write `operator` for both",
+                    "{} installs the driver and the plugin, or neither of them",
                     provider.facts.name
                 ),
             )

@@ -1,8 +1,9 @@
-//! Rules for clusters that gpuc does not make, one file each.
+//! Rules for clusters that gpuc does not create, one file each.
 
 mod component_restricted;
 mod gpu_owner_unstated;
 mod node_pool_autoscaled;
+mod node_pool_machine;
 mod nodes_not_selected;
 mod provider_key_unused;
 mod provider_plugin_active;
@@ -18,4 +19,5 @@ pub(super) static RULES: &[&Rule] = &[
     &provider_plugin_active::RULE,
     &node_pool_autoscaled::RULE,
     &component_restricted::RULE,
+    &node_pool_machine::RULE,
 ];

@@ -1,4 +1,4 @@
-//! Key without effect on nodes that gpuc does not make.
+//! Key without effect on nodes that gpuc does not create.
 
 use gpuc_model::check::Rule;
 use gpuc_model::{Cluster, Pool};
@@ -62,7 +62,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .label(selects, "the pool selects nodes that exist")
                 .label(
                     super::super::section(cluster).provider.span,
-                    format!("gpuc does not make the nodes of {}", provider.facts.name),
+                    if node_pool::is_written(provider, pool) {
+                        "a NodePool has no such field".to_owned()
+                    } else {
+                        format!("gpuc does not create the nodes of {}", provider.facts.name)
+                    },
                 )
                 .help(format!("remove `{key}`"))
                 .emit();

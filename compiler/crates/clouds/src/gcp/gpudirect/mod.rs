@@ -94,7 +94,7 @@ pub(super) fn pool_technology(pool: &Pool) -> Result<Technology, NoRdma> {
     if is_managed {
         return Err(NoRdma {
             reason: format!("GKE's network driver does not support the GPU interfaces of `{name}`"),
-            help: "list a network for each interface in `gpudirect: {interfaces: [...]}`",
+            help: "replace `managed` with `create: {}`, or list a network for each interface",
         });
     }
     Ok(Technology::Tcp(protocol))

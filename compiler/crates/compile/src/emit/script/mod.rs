@@ -103,7 +103,7 @@ pub fn has_install(plan: &Plan) -> bool {
 }
 
 /// Whether the scripts manage any resource.
-pub(super) fn has_apply(plan: &Plan) -> bool {
+pub fn has_apply(plan: &Plan) -> bool {
     !plan.provisioning.resources.is_empty()
 }
 

@@ -37,18 +37,19 @@ pub(super) fn delivery(cluster: &Checked<'_>, deliverables: &Deliverables<'_>) -
     }
 }
 
-/// Annotates objects that a GitOps controller must not delete, recreate or change. Namespaces have the annotations of
-/// every controller: during a migration, the old controller sees the tree of the new one before it is removed.
+/// Annotates objects that a GitOps controller must not delete, recreate or change. Namespaces, and NodePools with
+/// machines, have the annotations of every controller: during a migration, the old controller sees the tree of the new
+/// one before it is removed.
 pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
     let gitops = cluster.config.gitops.as_ref();
     let gitops_kind = gitops.map(|it| &it.value);
     for object in objects {
-        let is_namespace = object.identity.kind == "Namespace";
+        let is_always = object.identity.kind == "Namespace" || has_machines(object);
         let mut protections = Vec::new();
-        if is_namespace || matches!(gitops_kind, Some(Gitops::Flux(_))) {
+        if is_always || matches!(gitops_kind, Some(Gitops::Flux(_))) {
             protections.extend(flux::protection_annotations(object));
         }
-        if is_namespace || matches!(gitops_kind, Some(Gitops::Argocd(_))) {
+        if is_always || matches!(gitops_kind, Some(Gitops::Argocd(_))) {
             protections.extend(argocd::protection_options(object));
         }
         let origin = || {
@@ -63,10 +64,17 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
 
 /// Whether deleting the object also deletes objects that gpuc does not manage, or data.
 fn must_be_retained(object: &Object) -> bool {
-    matches!(
-        object.identity.kind.as_str(),
-        "Namespace" | "PersistentVolumeClaim"
-    )
+    let kind = object.identity.kind.as_str();
+    matches!(kind, "Namespace" | "PersistentVolumeClaim") || has_machines(object)
+}
+
+/// Whether deleting the object deletes machines with running pods.
+fn has_machines(object: &Object) -> bool {
+    object.identity.kind == "NodePool"
+        && object
+            .identity
+            .api_version
+            .starts_with("compute.coreweave.com/")
 }
 
 /// Whether the object has immutable fields: the pod template of jobs, the value and preemption policy of a class.

@@ -46,7 +46,7 @@ fn classify_removed(
     if entity.is_some_and(|entity| entity.members.is_empty() && entity.node_provisioner.is_none()) {
         return Classification::with_reason(
             Impact::Nothing,
-            format!("{size} that gpuc did not create: they stay as they are"),
+            format!("{size}: no script of gpuc changes them, and they stay as they are"),
         );
     }
     let size = match hosts::classify_removed_pool(setting, name) {

@@ -193,6 +193,7 @@ pub fn diff_live(compilation: &Compilation, state: &LiveState, sources: &Sources
         changes,
         live: Some(notes),
         tool: after.controller,
+        has_apply: emit::has_apply(plan),
         has_install: emit::has_install(plan),
         ..Diff::default()
     })

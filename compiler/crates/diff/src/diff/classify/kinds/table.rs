@@ -226,7 +226,7 @@ pub(super) const KINDS: &[KindImpacts] = &[
         ..kind("batch", "Job", Nothing)
     },
     KindImpacts {
-        on_delete: NodesRecreated,
+        on_delete: Deleted,
         field_impacts: &[FieldImpact::Capacity("spec.targetNodes")],
         immutable_fields: &[(
             "spec.instanceType",
