@@ -9,7 +9,7 @@
 //! for the DeviceClass, and any other claim of the class also for the name (kubernetes
 //! `pkg/quota/v1/evaluator/core/resource_claims.go`, `addExtendedResourceQuota`, read 2026-11-29).
 
-use super::{Cluster, DeviceClass, Grant, KubernetesVersion, Pool};
+use super::{AdvertisedResource, Cluster, DeviceClass, Grant, KubernetesVersion, Pool};
 
 impl Cluster {
     /// The DeviceClasses that have an extended resource, each with its pool: the first class of each name.
@@ -58,6 +58,26 @@ impl Cluster {
 }
 
 impl Pool {
+    /// The GPUs that containers can request from a node as extended resources: those of its device plugin, or of its
+    /// DeviceClasses with a name. `None` if they are unresolved.
+    pub fn requestable_devices(&self) -> Option<Vec<AdvertisedResource>> {
+        let named = self.classes.iter().filter_map(|class| {
+            Some(AdvertisedResource {
+                name: class.extended_resource.clone()?,
+                per_node: class.per_node,
+                origin: class.origin.clone(),
+            })
+        });
+        Some(
+            self.advertised
+                .get()?
+                .iter()
+                .cloned()
+                .chain(named)
+                .collect(),
+        )
+    }
+
     /// Whether pods can get devices of this pool by an extended resource: a device plugin advertises it, or a
     /// DeviceClass of the pool has its name.
     pub fn has_extended_resource(&self, name: &str) -> bool {

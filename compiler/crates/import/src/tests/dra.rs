@@ -61,6 +61,11 @@ fn extended_resources_are_imported_and_counted_once() {
         import.yaml
     );
     assert_eq!(errors(&import), Vec::<String>::new(), "{}", import.yaml);
+    let left_out = import.report.left_out.iter();
+    let amounts: Vec<_> = left_out
+        .filter(|it| it.reason.contains("nvidia.com/gpu"))
+        .collect();
+    assert!(amounts.is_empty(), "{amounts:?}");
     let without = FILE.replace(", extendedResources: true", "");
     let import = imported(&cluster(&without), &[]);
     assert!(
