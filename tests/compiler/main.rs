@@ -27,6 +27,7 @@ mod definitions;
 mod deliveries;
 mod diff;
 mod examples;
+mod extended_resources;
 mod external_data;
 mod fleets;
 mod fresh;

@@ -24,6 +24,12 @@ pub struct Stack {
     /// ResourceClaims. Default: `devicePlugin`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allocation: Option<Spanned<Allocation>>,
+    /// Whether pods can request GPUs with `allocation: dra` in `resources.limits`, under the names that a device plugin
+    /// advertises, such as `nvidia.com/gpu`. The pool's DeviceClasses take these names, and Kubernetes creates the
+    /// ResourceClaims. One DeviceClass of the cluster can have a name. Requires Kubernetes 1.36 or later. Default:
+    /// `false`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extended_resources: Option<Spanned<bool>>,
     /// The device plugin that advertises GPUs to the kubelet, if `allocation` is `devicePlugin`. Default: `gpuc`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_plugin: Option<Spanned<DevicePlugin>>,

@@ -3,6 +3,7 @@
 mod base;
 mod build_steps;
 mod comment;
+mod device_classes;
 mod diff_command;
 mod edit_table;
 mod existing_nodes;

@@ -413,6 +413,8 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
     ("priorities.value", &["1000", "2000"]),
     ("priorities.description", &["what customers wait for"]),
     ("stack.driverVersion", &["'570'"]),
+    ("stack.extendedResources", &["true"]),
+    ("nodePools.stack.extendedResources", &["true"]),
     ("nodePools.stack.driverVersion", &["'570'"]),
     ("nodePools.dedicatedTo", &["vision"]),
     ("nodePools.upgrade.maxUnavailable", &["2"]),

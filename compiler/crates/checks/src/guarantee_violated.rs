@@ -89,9 +89,12 @@ fn run(cluster: &Cluster, report: &mut Report) {
             ExtendedResourceRequest::for_notebook(profile, pool)
         {
             let title = format!("notebook `{}`", profile.name);
+            // Quotas count the devices of a pool with DRA for its DeviceClass.
+            let mut classes = pool.classes.iter();
+            let class = classes.find(|it| it.extended_resource.as_ref() == Some(&resource));
             let requested = Requested {
                 title: &title,
-                device: &resource,
+                device: class.map_or(&resource, |class| &class.name),
                 count: u64::from(count),
                 pools: &[pool.index],
                 span: named.span,
@@ -265,6 +268,7 @@ fn report_load(
 
 #[cfg(test)]
 mod tests {
+    use super::RULE;
     use crate::testing::messages_with_id;
 
     #[track_caller]
@@ -325,5 +329,25 @@ mod tests {
             "notebook `a` has no team, and takes `nvidia.com/gpu` that teams are guaranteed";
         check(4, notebook, &[message]);
         check(3, notebook, &[]);
+    }
+
+    #[test]
+    fn notebooks_on_pools_with_dra_are_counted_for_the_class() {
+        let found = |guaranteed: u32| {
+            let yaml = format!(
+                "
+                cloud: {{onPrem: {{context: demo}}}}
+                stack: {{allocation: dra, extendedResources: true}}
+                nodePools: [{{name: one, gpu: {{model: A30, perNode: 4}}, hosts: [a], nodes: {{count: 1}}}}]
+                teams: [{{name: t, quota: {{gpus: [{{pool: one, guaranteed: {guaranteed}}}]}}}}]
+                notebooks: {{jupyterHub: {{profiles: [{{name: a, pool: one, gpus: 1}}]}}}}
+                "
+            );
+            messages_with_id(&yaml, RULE.code.id)
+        };
+        let message =
+            "notebook `a` has no team, and takes `one.gpuc.dev` that teams are guaranteed";
+        assert_eq!(found(4), [message]);
+        assert_eq!(found(3), [""; 0]);
     }
 }

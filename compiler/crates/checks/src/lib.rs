@@ -33,6 +33,11 @@ mod capacity_unavailable;
 mod cluster_name_invalid;
 mod compute_domains_mixed;
 mod compute_domains_unavailable;
+mod extended_resource_ambiguous;
+mod extended_resource_queued_twice;
+mod extended_resources_kubernetes_too_old;
+mod extended_resources_with_mps;
+mod extended_resources_without_dra;
 mod gds_driver_unavailable;
 mod gpus_per_container_ignores_dra;
 mod gpus_per_container_unenforced;
@@ -398,6 +403,11 @@ pub static RULES: &[&Rule] = &[
     &node_image_unavailable::RULE,
     &authorized_range_malformed::RULE,
     &authorized_range_redundant::RULE,
+    &extended_resources_kubernetes_too_old::RULE,
+    &extended_resource_ambiguous::RULE,
+    &extended_resources_with_mps::RULE,
+    &extended_resources_without_dra::RULE,
+    &extended_resource_queued_twice::RULE,
     &gds_driver_unavailable::RULE,
     &rdma_network_missing::RULE,
     &workload_processes_over_gpus::RULE,

@@ -17,12 +17,12 @@ pub(super) static RULE: Rule = Rule {
         summary: "a notebook requests resources that its pool does not advertise",
         checks: "Whether the nodes of a profile's pool advertise the requested resources: as many GPUs, replicas or
 MIG devices on one node, and MIG devices of this profile under a resource name of their own. They
-must be advertised by a device plugin. On a pool with GPUs, a profile that does not set `gpus`
+must be advertised by a device plugin, or the pool has `extendedResources`. On a pool with GPUs, a profile that does not set `gpus`
 requests one.",
         reason: "The notebook stays pending indefinitely. The hub reports only that it did not start in time.",
         remedy: "Request resources that the pool advertises, as listed in the help, or choose another pool. MIG
-devices have resource names of their own only with `strategy: mixed`. With `allocation: dra`, GPUs
-are allocated through DRA, which notebooks do not support.",
+devices have resource names of their own only with `strategy: mixed`. With `allocation: dra`,
+notebooks get GPUs only if the pool's `stack` has `extendedResources: true`.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
 metadata: {name: demo}
@@ -56,7 +56,7 @@ fn run(cluster: &Cluster, report: &mut Report) {
         let mismatch = match pool.gpus.get() {
             None => None,
             Some(None) => requested.map(|_| Mismatch::new(pool, "has no GPUs", pool.name.span)),
-            Some(Some(_)) if pool.allocation.value == Allocation::Dra => Some(dra_mismatch(pool)),
+            Some(Some(_)) if is_only_claimed(pool) => Some(dra_mismatch(pool)),
             Some(Some(_)) => find_mismatch(profile, pool),
         };
         if let Some(mismatch) = mismatch {
@@ -71,6 +71,11 @@ fn run(cluster: &Cluster, report: &mut Report) {
                 .emit();
         }
     }
+}
+
+/// Whether pods get the GPUs of a pool only through claims.
+fn is_only_claimed(pool: &Pool) -> bool {
+    pool.allocation.value == Allocation::Dra && !pool.extended_resources.value
 }
 
 /// A request that a pool cannot satisfy.
@@ -110,9 +115,9 @@ fn dra_mismatch(pool: &Pool) -> Mismatch {
 }
 
 fn find_mismatch(profile: &NotebookProfile, pool: &Pool) -> Option<Mismatch> {
-    let advertised = pool.advertised.get()?;
+    let advertised = pool.requestable_devices()?;
     let sharing = pool.sharing_span;
-    let profiles = advertised_mig_profiles(advertised);
+    let profiles = advertised_mig_profiles(&advertised);
     let is_mixed = matches!(
         pool.sharing.get()?,
         Sharing::Mig { strategy, .. } if strategy.value == MigStrategy::Mixed
@@ -192,6 +197,9 @@ mod tests {
             "pool `p` allocates its GPUs through DRA, which notebooks do not support";
         let dra = format!("{two}, stack: {{allocation: dra}}");
         check(&dra, "cpu: 1", &[allocated_through_dra]);
+        let named = format!("{two}, stack: {{allocation: dra, extendedResources: true}}");
+        check(&named, "gpus: 2", &[]);
+        check(&named, "gpus: 3", &[few]);
     }
 
     #[test]

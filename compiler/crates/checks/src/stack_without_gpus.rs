@@ -65,6 +65,7 @@ fn first_key_span(stack: &Stack) -> Option<Span> {
     let text = |written: &Option<Spanned<String>>| written.as_ref().map(|text| text.span);
     (stack.driver.map(|driver| driver.span))
         .or(stack.allocation.map(|allocation| allocation.span))
+        .or(stack.extended_resources.map(|it| it.span))
         .or(stack.device_plugin.map(|plugin| plugin.span))
         .or(text(&stack.driver_version))
         .or(text(&stack.runtime_image))

@@ -137,6 +137,30 @@ fn class_of<'s>(cx: &Context<'s>, pool: &str) -> Option<&'s Object> {
     classes.find(|it| it.metadata.name == format!("{pool}.gpuc.dev"))
 }
 
+/// The field of gpuc's DeviceClasses of a pool with the name of an extended resource.
+pub(crate) fn extended_resource_source(cx: &Context<'_>, pool: &str) -> Option<String> {
+    let of_pool = format!(".{pool}.gpuc.dev");
+    extended_classes(cx)
+        .filter(|(class, _)| format!(".{}", class.metadata.name).ends_with(&of_pool))
+        .map(|(class, name)| source(name_of("DeviceClass", class), NAME_FIELD, name))
+        .next()
+}
+
+/// The DeviceClasses of gpuc with the name of an extended resource.
+pub(crate) fn extended_classes<'s>(
+    cx: &Context<'s>,
+) -> impl Iterator<Item = (&'s Object, &'s str)> + use<'s> {
+    let classes = cx.state.objects(Kind::DeviceClass).iter();
+    classes.filter_map(|class| {
+        let is_own = class.metadata.name.ends_with(".gpuc.dev");
+        let name = class.body.pointer("/spec/extendedResourceName")?.as_str()?;
+        is_own.then_some((class, name))
+    })
+}
+
+/// The field of a DeviceClass with the name of an extended resource.
+const NAME_FIELD: &str = "spec.extendedResourceName";
+
 /// The GPU model in the selector of gpuc's DeviceClass of a pool.
 pub(crate) fn model_of_class(
     cx: &Context<'_>,

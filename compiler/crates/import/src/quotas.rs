@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuc_live::objects::Object;
 use gpuc_live::state::Kind;
 
+use crate::claims::extended_classes;
 use crate::configs::name_of;
 use crate::context::Context;
 use crate::json::source;
@@ -92,9 +93,10 @@ pub(crate) fn namespace_quota(
             "pods" | "count/pods" => "pods",
             other => {
                 if let Some(devices) = devices(other) {
+                    let amount = without_claimed(cx, &devices, amount, &hard);
                     let is_counted = with_queues && amount == "0";
                     if !is_counted && granted.insert(devices.clone()) {
-                        add_devices(&mut quota, &devices, amount, at, pools, report);
+                        add_devices(&mut quota, &devices, &amount, at, pools, report);
                     }
                 } else if !is_driver_class(other) {
                     report.leave_out(
@@ -152,6 +154,30 @@ fn devices(name: &str) -> Option<Devices> {
             },
         },
     )
+}
+
+/// The amount of an extended resource without the devices of gpuc's DeviceClasses with its name: a quota counts them
+/// under both names.
+fn without_claimed(
+    cx: &Context<'_>,
+    devices: &Devices,
+    amount: &str,
+    hard: &BTreeMap<&str, (String, String)>,
+) -> String {
+    let Devices::Resource(resource) = devices else {
+        return amount.to_owned();
+    };
+    let named = extended_classes(cx).filter(|(_, name)| name == resource);
+    let claimed: u64 = named
+        .filter_map(|(class, _)| {
+            let key = format!("{}{CLASS_SUFFIX}", class.metadata.name);
+            hard.get(key.as_str())?.0.parse::<u64>().ok()
+        })
+        .sum();
+    match amount.parse::<u64>() {
+        Ok(all) if claimed > 0 => all.saturating_sub(claimed).to_string(),
+        _ => amount.to_owned(),
+    }
 }
 
 /// Whether a resource is that of the driver's own DeviceClasses, for which gpuc writes 0.

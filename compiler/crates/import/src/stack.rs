@@ -8,6 +8,7 @@ use gpuc_live::state::Kind;
 use gpuc_schema::config::DevicePlugin;
 use gpuc_schema::node_config::{Extra, LabelOutput, NodeConfig};
 
+use crate::claims;
 use crate::cloud_files::CloudPool;
 use crate::context::Context;
 use crate::driver::driver;
@@ -29,6 +30,7 @@ const KEYS: &[&str] = &[
     "driver",
     "driverVersion",
     "allocation",
+    "extendedResources",
     "devicePlugin",
     "runtimeImage",
     "extras",
@@ -58,6 +60,10 @@ pub(crate) fn pool_stack(
     if let Some(pod) = advertisers.get(&Advertiser::Dra) {
         let item = Item::text("dra").sure(pod_source(pod));
         stack.settings.insert("allocation", item);
+        if let Some(at) = claims::extended_resource_source(cx, name) {
+            let item = Item::bool(true).sure(at);
+            stack.settings.insert("extendedResources", item);
+        }
     }
     let plugin =
         plugin(cx, name, group, &advertisers, report).or_else(|| plugin_of_cloud(described?));

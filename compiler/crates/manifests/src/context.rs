@@ -55,9 +55,9 @@ impl<'s> CheckContext<'s> {
     pub(crate) fn pools_advertising(&self, resource: &str) -> Vec<&'s Pool> {
         let pools = self.cluster.pools.iter();
         let advertises = |pool: &&Pool| {
-            let advertised = pool.advertised.get().into_iter().flatten();
-            let mut advertised = advertised.chain(&pool.interconnect);
-            advertised.any(|advertised_resource| advertised_resource.name == resource)
+            let mut interconnect = pool.interconnect.iter();
+            pool.has_extended_resource(resource)
+                || interconnect.any(|advertised| advertised.name == resource)
         };
         pools.filter(advertises).collect()
     }

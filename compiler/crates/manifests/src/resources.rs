@@ -1,6 +1,6 @@
 //! Names and quantities of resources, as the API server reads them.
 
-use gpuc_model::{Cluster, KubernetesVersion};
+use gpuc_model::Cluster;
 use gpuc_syntax::node::{Node, Scalar, Value};
 use gpuc_syntax::variables::has_placeholder;
 use gpuc_syntax::yaml::core_schema::CoreValue;
@@ -42,14 +42,18 @@ pub(super) fn is_extended_resource(name: &str) -> bool {
     name.contains('/') && !name.contains("kubernetes.io/") && !name.starts_with("requests.")
 }
 
-/// The resources that the pools advertise, each name once, in the order of the pools.
+/// The resources that pods can request from the pools, each name once, in the order of the pools: those of device
+/// plugins, and of DeviceClasses with `extendedResources`.
 pub(super) fn advertised_resources(cluster: &Cluster) -> Vec<&str> {
     let mut names = Vec::new();
     for pool in &cluster.pools {
         let advertised = pool.advertised.get().into_iter().flatten();
-        for resource in advertised.chain(&pool.interconnect) {
-            if !names.contains(&resource.name.as_str()) {
-                names.push(resource.name.as_str());
+        let advertised = advertised.chain(&pool.interconnect);
+        let classes = pool.classes.iter();
+        let named = classes.filter_map(|class| class.extended_resource.as_deref());
+        for name in advertised.map(|it| it.name.as_str()).chain(named) {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
     }
@@ -59,8 +63,7 @@ pub(super) fn advertised_resources(cluster: &Cluster) -> Vec<&str> {
 /// Whether a GPU resource is not advertised by any pool.
 pub(super) fn is_unadvertised_gpu(cluster: &Cluster, name: &str) -> bool {
     // Later versions create claims for these names if NVIDIA's DRA driver allocates the GPUs.
-    let version = cluster.kubernetes.get().map(|version| version.value);
-    let creates_claims = version >= Some(KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES);
+    let creates_claims = cluster.bridges_extended_resources();
     if let Some(class) = name.strip_prefix(DEVICE_CLASS_PREFIX) {
         let mut classes = cluster.pools.iter().flat_map(|pool| &pool.classes);
         let is_known = classes.any(|known| known.name == class);

@@ -2,27 +2,42 @@
 
 use gpuc_schema::gpu::{Basis, GpuModel};
 
-use super::{Cluster, DeviceKind, Grant, Pool};
+use super::{Cluster, DeviceClass, DeviceKind, Grant, Pool};
 
 impl Cluster {
-    /// Whether the quota of a grant also counts the devices of a pool: the pool advertises the same resource, or has a
+    /// Whether the quota of a grant also counts the devices of a pool: the pool has the same extended resource, or a
     /// DeviceClass with the same devices. A DeviceClass selects by GPU model, not by pool.
     pub fn counts_devices_of(&self, grant: &Grant, pool: &Pool) -> bool {
-        let mut advertised = pool.advertised.get().into_iter().flatten();
+        let extended = self.extended_resource_of(grant);
+        if extended.is_some_and(|name| pool.has_extended_resource(name)) {
+            return true;
+        }
         let grant_pool = &self.pools[grant.pool];
         let mut classes = grant_pool.classes.iter();
-        match classes.find(|it| it.name == grant.resource) {
-            Some(class) => {
+        classes
+            .find(|it| it.name == grant.resource)
+            .is_some_and(|class| {
                 let mut device_classes = pool.classes.iter();
                 device_classes.any(|other| is_same_kind(class.device_kind, other.device_kind))
                     && is_same_model(grant_pool, pool)
-            }
-            None => advertised.any(|resource| resource.name == grant.resource),
-        }
+            })
+    }
+
+    /// Whether the DeviceClasses of two pools select the same devices.
+    pub fn select_same_devices(
+        &self,
+        (one_pool, one): (&Pool, &DeviceClass),
+        (other_pool, other): (&Pool, &DeviceClass),
+    ) -> bool {
+        is_same_kind(one.device_kind, other.device_kind) && is_same_model(one_pool, other_pool)
     }
 
     /// Whether two grants are counted as one if no queue distinguishes pools.
     pub fn are_counted_together(&self, one: &Grant, other: &Grant) -> bool {
+        let extended = self.extended_resource_of(one);
+        if extended.is_some() && extended == self.extended_resource_of(other) {
+            return true;
+        }
         let class = |grant: &Grant| {
             let mut classes = self.pools[grant.pool].classes.iter();
             classes.find(|it| it.name == grant.resource)

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuc_schema::Span;
-use gpuc_schema::config::{Allocation, Autoscaler, Queueing, TeamNetwork};
+use gpuc_schema::config::{Autoscaler, Queueing, TeamNetwork};
 
 use super::{Cluster, Team};
 
@@ -18,16 +18,12 @@ impl Cluster {
         })
     }
 
-    /// The extended resources that containers of a team can request: those with a quota, or all advertised resources if
-    /// the team has no quota. Containers do not request GPUs that are allocated through DRA.
+    /// The extended resources that containers of a team can request: those with a quota, or all resources of device
+    /// plugins and DeviceClasses if the team has no quota. Other GPUs that are allocated through DRA are only claimed.
     pub fn requestable_resources<'c>(&'c self, team: &'c Team) -> BTreeSet<&'c str> {
         let with_quota: BTreeSet<_> = team
             .grants()
-            .filter(|grant| {
-                let pool = &self.pools[grant.pool];
-                pool.allocation.value == Allocation::DevicePlugin
-            })
-            .map(|grant| grant.resource.as_str())
+            .filter_map(|grant| self.extended_resource_of(grant))
             .collect();
         if !team.grants.is_empty() || self.has_queues() {
             return with_quota;
@@ -36,6 +32,7 @@ impl Cluster {
             .iter()
             .flat_map(|pool| pool.advertised.get().into_iter().flatten())
             .map(|resource| resource.name.as_str())
+            .chain(self.named_classes().map(|(_, _, name)| name))
             .collect()
     }
 

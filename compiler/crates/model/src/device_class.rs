@@ -16,6 +16,9 @@ pub struct DeviceClass {
     pub device_kind: DeviceKind,
     /// The number on each node.
     pub per_node: u32,
+    /// The extended resource that the class serves if the pool has `extendedResources`: `nvidia.com/gpu`. Only one
+    /// class of the cluster can have a name: [`Cluster::class_of_resource`](crate::Cluster::class_of_resource).
+    pub extended_resource: Option<String>,
     /// The origin.
     pub origin: Origin,
 }
@@ -50,12 +53,12 @@ impl DeviceClass {
         format!("{name}.deviceclass.resource.k8s.io/devices")
     }
 
-    /// The extended resource that a container can request in its `resources` instead of a claim, on Kubernetes versions
-    /// that create the claim for it. The part after the slash has at most 63 characters; a DeviceClass with a longer
-    /// name can only be requested in a claim.
+    /// The extended resource that every class has by its name, and that a container can request in its `resources`
+    /// instead of a claim, on Kubernetes versions that create the claim for it. The part after the slash has at most 63
+    /// characters; a DeviceClass with a longer name can only be requested in a claim.
     ///
     /// Source: KEP-5004, <https://www.kubernetes.dev/resources/keps/5004/>, 2026-11-21.
-    pub fn extended_resource(&self) -> Option<String> {
+    pub fn implicit_resource(&self) -> Option<String> {
         let fits = self.name.len() <= 63;
         fits.then(|| format!("deviceclass.resource.kubernetes.io/{}", self.name))
     }
@@ -71,6 +74,7 @@ mod tests {
             name: name.to_owned(),
             device_kind: DeviceKind::FullGpu,
             per_node: 8,
+            extended_resource: None,
             origin: Origin::default(),
         };
         let train = class("train.gpuc.dev");
@@ -79,10 +83,10 @@ mod tests {
             "train.gpuc.dev.deviceclass.resource.k8s.io/devices"
         );
         assert_eq!(
-            train.extended_resource().as_deref(),
+            train.implicit_resource().as_deref(),
             Some("deviceclass.resource.kubernetes.io/train.gpuc.dev")
         );
         let long = format!("{}.gpuc.dev", "a".repeat(60));
-        assert_eq!(class(&long).extended_resource(), None);
+        assert_eq!(class(&long).implicit_resource(), None);
     }
 }

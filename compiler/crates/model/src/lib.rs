@@ -23,6 +23,7 @@ mod cluster_teams;
 mod daemon_sets;
 pub mod derive;
 mod device_class;
+mod extended_resources;
 pub mod fabric;
 mod gpu_labels;
 pub mod ipv4_range;

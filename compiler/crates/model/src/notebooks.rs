@@ -26,7 +26,7 @@ impl ExtendedResourceRequest {
     /// The request of a notebook profile, whether the pool advertises enough devices or not. `None` if the pool has no
     /// devices, or only MIG devices and the notebook profile has no MIG profile.
     pub fn for_notebook(profile: &NotebookProfile, pool: &Pool) -> Option<Self> {
-        let advertised = pool.advertised.get()?;
+        let advertised = pool.requestable_devices()?;
         let resource = if let Some(mig_profile) = &profile.profile {
             // The naming of device plugins, as in `schema/src/gpu/mig.rs`.
             format!("nvidia.com/mig-{}", mig_profile.replace('+', "."))

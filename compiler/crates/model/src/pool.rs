@@ -46,6 +46,8 @@ pub struct PoolSpec {
     pub driver_version: Option<Spanned<String>>,
     /// How GPUs are allocated to pods.
     pub allocation: Spanned<Allocation>,
+    /// Whether the DeviceClasses take the names of the resources that a device plugin would advertise.
+    pub extended_resources: Spanned<bool>,
     /// The device plugin that advertises the GPUs. With DRA it has no meaning, and is not the cloud's plugin.
     pub plugin: Spanned<DevicePlugin>,
     /// The image of gpuc-runtime.
@@ -212,6 +214,7 @@ impl PoolSpec {
             driver: _,
             driver_version: _,
             allocation: _,
+            extended_resources: _,
             plugin: _,
             runtime_image: _,
             driver_image: _,

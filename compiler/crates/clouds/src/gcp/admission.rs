@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use gpuc_model::check::Checked;
-use gpuc_model::derive::components::{DEVICE_CLASSES, DRA_DRIVER_NAMESPACE};
+use gpuc_model::derive::components::DRA_DRIVER_NAMESPACE;
 use gpuc_model::plan::Object;
 use gpuc_syntax::node::Origin;
 
@@ -38,7 +38,7 @@ pub(super) fn objects(cluster: Checked<'_>) -> Vec<Object> {
             "gpuc-system",
             plugin_spans(DevicePlugin::Gpuc),
         ),
-        (DEVICE_CLASSES, DRA_DRIVER_NAMESPACE, claimed.collect()),
+        ("namespaces", DRA_DRIVER_NAMESPACE, claimed.collect()),
         ("namespaces", "gpu-operator", operator.collect()),
         (
             "namespaces",

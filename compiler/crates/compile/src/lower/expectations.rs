@@ -83,7 +83,9 @@ fn expectation(cluster: &Checked<'_>, pool: &Pool) -> Expectation {
         allocatable: advertised
             .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
-        devices: pool.classes.iter().map(expected_devices).collect(),
+        devices: (pool.classes.iter())
+            .map(|class| expected_devices(cluster, class))
+            .collect(),
         interconnect: interconnect
             .map(|resource| (resource.name.clone(), resource.per_node))
             .collect(),
@@ -114,7 +116,7 @@ fn fabric_nodes(cluster: &Checked<'_>, pool: &Pool) -> Option<u32> {
     proven.next().filter(|_| is_exclusive)
 }
 
-fn expected_devices(class: &DeviceClass) -> ExpectedDevices {
+fn expected_devices(cluster: &Checked<'_>, class: &DeviceClass) -> ExpectedDevices {
     let (kind, profile) = match class.device_kind {
         DeviceKind::FullGpu => ("gpu", None),
         DeviceKind::MigDevice(profile) => ("mig", Some(profile.name)),
@@ -125,6 +127,10 @@ fn expected_devices(class: &DeviceClass) -> ExpectedDevices {
         kind,
         profile,
         per_node: class.per_node,
+        resource: class.extended_resource.as_ref().and_then(|name| {
+            let (_, owner) = cluster.class_of_resource(name)?;
+            Some((name.clone(), owner.name.clone()))
+        }),
     }
 }
 

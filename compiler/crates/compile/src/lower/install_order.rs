@@ -13,6 +13,7 @@ use gpuc_model::{POOL_LABEL, QUEUE_LABEL};
 use gpuc_syntax::node::Node;
 
 use super::workloads;
+use crate::charts::DRA_DRIVER_NVIDIA_GPU;
 
 /// Every component and every release, each after its dependencies.
 pub(super) fn install_steps(objects: &[Object], releases: &[Release]) -> Vec<Step> {
@@ -107,7 +108,19 @@ impl<'t> Providers<'t> {
             .chain(kind)
             .chain(self.train_job_dependency(identity))
             .chain(self.network_dependency(object))
+            .chain(self.device_class_dependency(identity))
             .chain(queue)
+    }
+
+    /// The chart of the DRA driver has a DeviceClass with the extended resource `nvidia.com/gpu`. Of several classes
+    /// with one name, Kubernetes uses the newest.
+    fn device_class_dependency(&self, identity: &Identity) -> Option<StepDependency> {
+        let drivers = self.charts.get(DRA_DRIVER_NVIDIA_GPU.name)?;
+        let driver = drivers.first()?;
+        (identity.kind == "DeviceClass").then(|| StepDependency {
+            step: (*driver).to_owned(),
+            reason: "Kubernetes uses the newest DeviceClass for an extended resource".to_owned(),
+        })
     }
 
     /// The Trainer rejects a TrainJob whose runtime does not exist.

@@ -4,8 +4,7 @@ use gpuc_model::check::Checked;
 use gpuc_model::plan::{DeviceClassSummary, PoolSummary, ResourceSummary, Summary};
 use gpuc_model::scheduling::{QuotaResource, gib};
 use gpuc_model::{
-    DeviceClass, DeviceKind, KubernetesVersion, MachineType, NodeCapacity, Operands, Pool,
-    PoolTaint, SetBy, Sharing,
+    DeviceClass, DeviceKind, MachineType, NodeCapacity, Operands, Pool, PoolTaint, SetBy, Sharing,
 };
 use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner};
 use gpuc_schema::gpu::placement;
@@ -173,9 +172,8 @@ fn resources(pool: &Pool) -> Vec<ResourceSummary> {
 
 fn device_class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> DeviceClassSummary {
     let total = class.total(pool.nodes.expect_resolved());
-    let bridged = cluster.kubernetes.expect_resolved().value
-        >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES;
-    let extended = class.extended_resource().filter(|_| bridged);
+    let bridged = cluster.bridges_extended_resources();
+    let extended = class.implicit_resource().filter(|_| bridged);
     let device = match (class.device_kind, pool.sharing.expect_resolved()) {
         (DeviceKind::FullGpu, Sharing::Mps { replicas, .. }) => {
             format!("a GPU with MPS, 1/{replicas} of it for each client")
@@ -190,6 +188,7 @@ fn device_class(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> Devi
         min: *total.start(),
         max: *total.end(),
         quota: class.quota_resource(),
+        resource: class.extended_resource.clone().unwrap_or_default(),
         extended: extended.unwrap_or_default(),
     }
 }
@@ -421,24 +420,7 @@ fn notes(cluster: &Checked<'_>) -> Vec<String> {
              model, so a pod must also select the pool's nodes.",
             pool_names(&dra_pools)
         ));
-        if cluster.kubernetes.expect_resolved().value
-            >= KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES
-        {
-            let limited = cluster
-                .teams
-                .iter()
-                .any(|team| team.grants().next().is_some());
-            notes.push(format!(
-                "This Kubernetes version creates a ResourceClaim for a container that requests nvidia.com/gpu: a full \
-                 GPU of any of these pools that the pod may run on.{}",
-                if limited {
-                    " In the namespaces of a team with a GPU quota, that claim is rejected: it would not count for \
-                     any pool."
-                } else {
-                    ""
-                },
-            ));
-        }
+        notes.extend(super::claims::extended_resource_notes(cluster));
     }
     notes.extend(isolation(cluster));
     notes.extend(operator(cluster));

@@ -3,6 +3,7 @@
 mod built;
 mod clouds;
 mod described;
+mod dra;
 mod hostile;
 mod operator;
 mod partial;

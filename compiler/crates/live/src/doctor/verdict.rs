@@ -174,6 +174,9 @@ pub(super) fn find_verdict(
         offered.any(|(name, capacity, _)| name == resource && capacity > 0)
     };
     if let Some((resource, _)) = demand.gpus().find(|(name, _)| !is_offered(name)) {
+        if is_claimed(ctx, resource) {
+            return Verdict::Unknown;
+        }
         let resource = resource.to_owned();
         return Verdict::NotOffered { resource };
     }
@@ -199,6 +202,16 @@ pub(super) fn find_verdict(
         return judge_closed(demand, &all, &capable);
     }
     judge_open(ctx, demand, &open)
+}
+
+/// Whether Kubernetes creates a ResourceClaim for a resource, because a DeviceClass has it. The devices are in
+/// ResourceSlices, not in the status of nodes.
+fn is_claimed(ctx: &Context<'_>, resource: &str) -> bool {
+    let class = resource.strip_prefix("deviceclass.resource.kubernetes.io/");
+    ctx.state.objects(Kind::DeviceClass).iter().any(|it| {
+        class == Some(it.metadata.name.as_str())
+            || it.text("/spec/extendedResourceName") == resource
+    })
 }
 
 /// The resource of which the pod requests more than any of the nodes has.
@@ -456,6 +469,11 @@ mod tests {
 
     /// The codes of all findings about a pod that requests one GPU, 2 GiB and a node of the pool `a`.
     fn find(kinds: &[&str]) -> (Vec<&'static str>, String) {
+        find_with(kinds, &[])
+    }
+
+    /// The same, with more objects.
+    fn find_with(kinds: &[&str], others: &[&str]) -> (Vec<&'static str>, String) {
         let pod = pending_pod("nvidia.com/gpu", "11:00:00")
             .replace(
                 r#""spec": {"#,
@@ -467,6 +485,7 @@ mod tests {
             .map(|(index, kind)| node(&format!("gpu-{index}"), kind))
             .collect();
         items.push(pod);
+        items.extend(others.iter().map(|it| (*it).to_owned()));
         let (diagnosis, text) = diagnose_objects("", &list_objects(&items));
         let causes = diagnosis.causes.iter();
         let findings = causes.flat_map(|it| std::iter::once(&it.finding).chain(&it.consequences));
@@ -487,6 +506,15 @@ mod tests {
                 assert!(found.is_empty(), "{first}, {second}: {text}");
             }
         }
+    }
+
+    #[test]
+    fn nodes_do_not_offer_the_resource_of_a_device_class() {
+        let class = r#"{"kind": "DeviceClass", "apiVersion": "resource.k8s.io/v1", "metadata": {"name": "a.gpuc.dev"},
+            "spec": {"extendedResourceName": "RESOURCE"}}"#;
+        let with = |resource: &str| find_with(&["none"], &[&class.replace("RESOURCE", resource)]).0;
+        assert_eq!(with("nvidia.com/mig-1g.10gb"), ["GPUC7501"]);
+        assert_eq!(with("nvidia.com/gpu"), [""; 0]);
     }
 
     #[test]

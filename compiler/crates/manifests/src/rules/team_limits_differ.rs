@@ -1,7 +1,7 @@
 //! A ResourceQuota or LimitRange among the manifests differs from the team's quota or limits in the file.
 
 use gpuc_model::scheduling::{QuotaResource, resource_limits, thousandths_of_node};
-use gpuc_model::{Amounts, Cluster, Quantity, Team};
+use gpuc_model::{Amounts, Cluster, Grant, Quantity, Team};
 use gpuc_schema::Span;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::node::{Entry, Node};
@@ -107,7 +107,12 @@ fn check_quota(cluster: &Cluster, object: &Object, team: &Team, index: usize, re
                 reason: QUOTA_REASON,
             }
         } else {
-            let grants = team.grants().filter(|it| it.quota_name == entry.key);
+            let name = entry.key.strip_prefix("requests.");
+            let is_counted = |grant: &&Grant| {
+                grant.quota_name == entry.key
+                    || name.is_some() && cluster.extended_resource_of(grant) == name
+            };
+            let grants = team.grants().filter(is_counted);
             let applies = |namespace: Option<usize>| namespace.map_or(is_only, |it| it == index);
             let grants: Vec<_> = grants.filter(|it| applies(it.namespace)).collect();
             let Some(first) = grants.first() else {

@@ -91,7 +91,9 @@ pub struct DeviceClassSummary {
     pub max: u64,
     /// The resource name in a quota.
     pub quota: String,
-    /// The extended resource that a container can request instead of using a ResourceClaim; empty if there is none.
+    /// The extended resource that a device plugin would advertise, if the pool has `extendedResources`, or empty.
+    pub resource: String,
+    /// The extended resource of the class's name, which a container can request too; empty if there is none.
     pub extended: String,
 }
 

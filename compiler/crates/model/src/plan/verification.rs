@@ -45,4 +45,6 @@ pub struct ExpectedDevices {
     pub profile: Option<&'static str>,
     /// The number of devices per node.
     pub per_node: u32,
+    /// The extended resource under which pods request them without a claim, and the DeviceClass that has it.
+    pub resource: Option<(String, String)>,
 }

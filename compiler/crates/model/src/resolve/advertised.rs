@@ -6,7 +6,7 @@ use gpuc_schema::config::{MigStrategy, NodePool};
 use gpuc_schema::gpu::Mig;
 use gpuc_syntax::node::Origin;
 
-use crate::{AdvertisedResource, MigGpu, PoolGpus, Resolved, Sharing};
+use crate::{AdvertisedResource, DeviceKind, MigGpu, PoolGpus, Resolved, Sharing};
 
 const GPU: &str = "nvidia.com/gpu";
 const SHARED: &str = "nvidia.com/gpu.shared";
@@ -53,6 +53,18 @@ fn count_resources(gpus: &PoolGpus, sharing: &Sharing) -> BTreeMap<String, u32> 
             strategy,
             gpus: layouts,
         } => count_mig_resources(gpus.model.mig, strategy.value, layouts),
+    }
+}
+
+/// The resource that a device plugin advertises a full GPU or a MIG device as.
+pub(super) fn resource_of_device(device: DeviceKind, sharing: &Sharing) -> String {
+    match (device, sharing) {
+        (DeviceKind::MigDevice(profile), Sharing::Mig { strategy, .. })
+            if strategy.value == MigStrategy::Mixed =>
+        {
+            format!("nvidia.com/{}", profile.resource_name())
+        }
+        _ => GPU.to_owned(),
     }
 }
 

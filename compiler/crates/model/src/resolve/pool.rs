@@ -6,9 +6,10 @@ use gpuc_syntax::diag::Report;
 use gpuc_syntax::node::DerivationReason;
 
 use super::defaults::Defaults;
+use super::device_classes::ClassResolver;
 use super::inputs::Inputs;
 use super::machine::{self, MachineContext};
-use super::{advertised, device_classes, gpus, labels, nodes, rdma, sharing, taints};
+use super::{advertised, gpus, labels, nodes, rdma, sharing, taints};
 
 use crate::cloud::Cloud;
 use crate::{Pool, PoolGpus, PoolSettings, PoolSpec, Resolved};
@@ -74,10 +75,20 @@ impl SpecResolver<'_> {
             // No device plugin runs on this pool, whatever the cluster's `devicePlugin` is.
             Allocation::Dra => Spanned::without_span(DevicePlugin::Gpuc),
         };
-        let advertised = advertised::resolve(pool, &gpus, &sharing);
-        let (advertised_resources, classes) =
-            device_classes::split_by_allocation(pool, allocation, &gpus, &sharing, advertised);
         let (own, shared) = (&pool.stack, &config.stack);
+        let extended_resources = pool_or_cluster(
+            own.extended_resources.as_ref(),
+            shared.extended_resources.as_ref(),
+        )
+        .unwrap_or_default();
+        let advertised = advertised::resolve(pool, &gpus, &sharing);
+        let classes = ClassResolver {
+            pool,
+            allocation,
+            extended_resources,
+        };
+        let (advertised_resources, classes) =
+            classes.split_by_allocation(&gpus, &sharing, advertised);
         PoolSpec {
             settings: PoolSettings::from(pool),
             index,
@@ -108,6 +119,7 @@ impl SpecResolver<'_> {
             gpus,
             os,
             allocation,
+            extended_resources,
             plugin,
             sharing,
         }

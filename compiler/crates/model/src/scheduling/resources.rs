@@ -83,20 +83,20 @@ fn advertised_span(pool: &Pool) -> Span {
 /// The names of a node's advertised resources that are of the same kind as a resource.
 fn similar_resources(pool: &Pool, resource: &str) -> Vec<String> {
     let gpus = pool.advertised.get().into_iter().flatten();
+    let gpus = gpus.map(|it| it.name.clone());
+    let classes = pool.classes.iter();
+    let named = classes
+        .clone()
+        .filter_map(|it| it.extended_resource.clone());
     if resource.starts_with(DEVICE_CLASS_PREFIX) {
-        let classes = pool.classes.iter();
-        let classes = classes.filter_map(DeviceClass::extended_resource);
-        return gpus.map(|it| it.name.clone()).chain(classes).collect();
+        let classes = classes.filter_map(DeviceClass::implicit_resource);
+        return gpus.chain(named).chain(classes).collect();
     }
-    let advertised: Vec<_> = if resource.starts_with("nvidia.com/") {
-        gpus.collect()
-    } else {
-        pool.interconnect.iter().collect()
-    };
-    advertised
-        .iter()
-        .map(|resource| resource.name.clone())
-        .collect()
+    if resource.starts_with("nvidia.com/") {
+        return gpus.chain(named).collect();
+    }
+    let interconnect = pool.interconnect.iter();
+    interconnect.map(|it| it.name.clone()).collect()
 }
 
 /// Whether gpuc knows every provider of a resource, so that a pool that does not advertise it has none.
@@ -131,9 +131,14 @@ fn advertised_count(cluster: &Cluster, pool: &Pool, resource: &str) -> Option<u6
     if version < KubernetesVersion::FIRST_WITH_DRA_EXTENDED_RESOURCES || pool.classes.is_empty() {
         return None;
     }
-    let available = match resource.strip_prefix(DEVICE_CLASS_PREFIX) {
+    let implicit = resource.strip_prefix(DEVICE_CLASS_PREFIX);
+    let class = implicit.or_else(|| {
+        let (_, class) = cluster.class_of_resource(resource)?;
+        Some(&class.name)
+    });
+    let available = match class {
         Some(class) => devices_of_class(cluster, pool, class)?,
-        // NVIDIA's DRA driver also maps full GPUs to this resource.
+        // The class of NVIDIA's chart has this name unless a class of gpuc has it.
         None if resource == GPU => {
             count_devices(pool, |device| matches!(device, DeviceKind::FullGpu))
         }
@@ -275,10 +280,16 @@ pub(super) fn check_use(demand: &Demand, pool: &Pool, reasons: &mut Vec<Reason>)
     }
     for class in &pool.classes {
         let mut claims = demand.claims.iter();
-        let Some(claim) = claims.find(|claim| claim.class.value == class.name) else {
+        let claim = claims.find(|claim| claim.class.value == class.name);
+        let name = class.extended_resource.as_deref();
+        let request = name
+            .and_then(|name| demand.request(name))
+            .filter(|it| it.count > 0);
+        let claimed = claim.map(|claim| (claim.count, claim.span));
+        let Some((count, span)) = claimed.or_else(|| request.map(|it| (it.count, it.span))) else {
             continue;
         };
-        check_communication(demand, pool, class, claim.count, claim.span, reasons);
+        check_communication(demand, pool, class, count, span, reasons);
         let mig_profile = match class.device_kind {
             DeviceKind::FullGpu => None,
             DeviceKind::MigDevice(profile) => Some(profile.name),

@@ -9,7 +9,7 @@ use serde_json::json;
 use super::{
     Amount, Claim, DefaultRequests, Demand, Feasibility, Image, PodToleration, Request, check_pool,
 };
-use crate::{Cluster, PodGpuRequest, Pool, Sharing};
+use crate::{Cluster, DeviceClass, PodGpuRequest, Pool, Sharing};
 
 impl Demand {
     /// The requirements of each pod of a workload on a pool, including tolerations, which follow from the pool. The
@@ -39,7 +39,17 @@ impl Demand {
             ..Self::default()
         };
         if let Some(gpu_request) = PodGpuRequest::for_task(task) {
-            demand.add_gpu_request(task, gpu_request, workload, pool);
+            let written = task.gpus().map(|gpus| gpus.span);
+            let span = written.or(gpu_request.profile.map(|it| it.span));
+            let span = span.unwrap_or(workload.name.span);
+            match claimed_class(cluster, workload, gpu_request, pool) {
+                Some(class) => demand.claims.push(Claim {
+                    class: Spanned::new(class.name.clone(), span),
+                    count: u64::from(gpu_request.count),
+                    span,
+                }),
+                None => demand.add_gpu_request(task, gpu_request, span, pool),
+            }
         }
         demand
     }
@@ -58,22 +68,10 @@ impl Demand {
         &mut self,
         task: Task<'_>,
         gpu_request: PodGpuRequest<'_>,
-        workload: &Workload,
+        span: Span,
         pool: &Pool,
     ) {
-        let written = task.gpus().map(|gpus| gpus.span);
-        let span = written.or(gpu_request.profile.map(|it| it.span));
-        let span = span.unwrap_or(workload.name.span);
         let count = u64::from(gpu_request.count);
-        let is_shared_claim = pool.allocation.value == Allocation::Dra && workload.pool.is_some();
-        if is_shared_claim && let Some(class) = gpu_request.device_class(pool) {
-            self.claims.push(Claim {
-                class: Spanned::new(class.name.clone(), span),
-                count,
-                span,
-            });
-            return;
-        }
         let is_test = matches!(task, Task::CudaTest(_));
         let resource = match (
             gpu_request.profile,
@@ -88,6 +86,21 @@ impl Demand {
         let resource = Spanned::new(resource, named);
         self.resources.push(Request::new(&resource, count, span));
     }
+}
+
+/// The DeviceClass that the pods of a workload claim on a pool. Before Kubernetes creates claims for extended
+/// resources, workloads use DRA only if they name the pool.
+fn claimed_class<'p>(
+    cluster: &Cluster,
+    workload: &Workload,
+    gpu_request: PodGpuRequest<'_>,
+    pool: &'p Pool,
+) -> Option<&'p DeviceClass> {
+    let is_bridged = gpu_request.profile.is_none() && cluster.bridges_extended_resources();
+    let is_claimed = pool.allocation.value == Allocation::Dra;
+    (is_claimed && (is_bridged || workload.pool.is_some()))
+        .then(|| gpu_request.device_class(pool))
+        .flatten()
 }
 
 /// The requests of the sidecars that move packets, on pools with such an interconnect.

@@ -20,7 +20,9 @@ fn visit(node: &Node, path: &mut String, report: &mut Report) {
             if items.is_empty() && schema::needs_item(path) && !is_reported(report, node.span()) {
                 report_empty(node, path, report);
             }
-            items.iter().for_each(|item| visit(item, path, report));
+            for item in items {
+                visit(item, path, report);
+            }
         }
         Value::Mapping(entries) => {
             for entry in entries {

@@ -215,6 +215,38 @@ devices() {
   fi
 }
 
+# named POOL RESOURCE CLASS: checks that Kubernetes allocates devices of the class to pods that request the resource. Of
+# several DeviceClasses with this name, Kubernetes uses the newest, then the first by name. A node whose device plugin
+# advertises the resource is not served by the class.
+named() {
+  local pool=$1 resource=$2 class=$3 serving advertising
+  if ! kube get deviceclasses.resource.k8s.io --output json >"$work/classes.json"; then
+    fail "pool $pool: cannot list DeviceClasses: check that this Kubernetes version supports DRA"
+    return 0
+  fi
+  serving=$(
+    jq -r --arg resource "$resource" '
+      [.items[] | select(.spec.extendedResourceName == $resource) | .metadata]
+      | (map(.creationTimestamp) | max) as $newest
+      | map(select(.creationTimestamp == $newest) | .name) | sort | first // ""' "$work/classes.json"
+  )
+  if [ "$serving" = "$class" ]; then
+    fine "pool $pool: DeviceClass $class serves $resource"
+  elif [ -z "$serving" ]; then
+    fail "pool $pool: no DeviceClass has the extended resource $resource: check that the manifests are applied"
+  else
+    fail "pool $pool: DeviceClass $serving serves $resource instead of $class: to make $class the newest one, delete it \
+and apply the manifests again"
+  fi
+  [ "$ready_nodes" -gt 0 ] || return 0
+  advertising=$(
+    jq -r --arg resource "$resource" '
+      .[] | select((.status.allocatable[$resource] // "0") != "0") | .metadata.name' "$work/nodes.json"
+  )
+  [ -z "$advertising" ] ||
+    fail "pool $pool: a device plugin still advertises $resource: ${advertising//$'\n'/, }"
+}
+
 # daemon_set POOL NAMESPACE NAME: checks that the DaemonSet is rolled out and ready.
 daemon_set() {
   local pool=$1 namespace=$2 name=$3 counts seen desired updated ready

@@ -139,6 +139,9 @@ fn expectation_checks(cluster: &str, expectation: &Expectation) -> String {
             &devices.per_node.to_string(),
         ]);
     }
+    for (resource, class) in named_devices(expectation) {
+        text += &check_call(&["named", &pool, &quote(resource), &quote(class)]);
+    }
     for (namespace, name) in &expectation.daemon_sets {
         text += &check_call(&["daemon_set", &pool, &quote(namespace), &quote(name)]);
     }
@@ -162,10 +165,27 @@ fn expectation_checks(cluster: &str, expectation: &Expectation) -> String {
             &[head.to_vec(), vec![quote(&test_pod_spec(expectation))]],
         );
     }
+    for (number, (resource, _)) in named_devices(expectation).enumerate() {
+        let name = pod_name(&expectation.pool, expectation.devices.len() + number);
+        let head = ["pod", &pool, &quote(resource), &quote(&name)].map(str::to_owned);
+        text += &format_command(
+            0,
+            &[head.to_vec(), vec![quote(&test_pod_spec(expectation))]],
+        );
+    }
     if let Some(nodes) = expectation.fabric_nodes {
         text += &check_call(&["fabric", &pool, &quote(cluster), &nodes.to_string()]);
     }
     text
+}
+
+/// The extended resources under which pods request devices of the pool, each with its DeviceClass.
+fn named_devices(expectation: &Expectation) -> impl Iterator<Item = (&str, &str)> {
+    let devices = expectation.devices.iter();
+    devices.filter_map(|devices| {
+        let (resource, class) = devices.resource.as_ref()?;
+        Some((resource.as_str(), class.as_str()))
+    })
 }
 
 fn check_call(words: &[&str]) -> String {

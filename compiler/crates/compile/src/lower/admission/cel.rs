@@ -69,8 +69,8 @@ pub(in crate::lower) fn gpu_request_condition() -> String {
 }
 
 /// The pools whose nodes have each resource, in their order, with the number per node: the resources of device plugins,
-/// and those of DeviceClasses, for which Kubernetes creates ResourceClaims. `nvidia.com/gpu` is omitted if Kubernetes
-/// also creates claims for it: its amount does not depend on the pools alone.
+/// and those of DeviceClasses, for which Kubernetes creates ResourceClaims. `nvidia.com/gpu` is omitted if the class of
+/// NVIDIA's chart has this name: its amount does not depend on the pools alone.
 pub(super) fn pools_by_resource<'c>(
     cluster: &'c Checked<'_>,
 ) -> BTreeMap<String, Vec<(&'c Pool, u32)>> {
@@ -89,17 +89,26 @@ pub(super) fn pools_by_resource<'c>(
     if !has_bridged_gpus(cluster) {
         return advertised;
     }
-    advertised.remove(GPU);
-    for class in cluster.pools.iter().flat_map(|pool| &pool.classes) {
-        let Some(name) = class.extended_resource() else {
-            continue;
-        };
+    if cluster.class_of_resource(GPU).is_none() {
+        advertised.remove(GPU);
+    }
+    let pools_of = |class: &str| -> Vec<(&Pool, u32)> {
         let pools = cluster.pools.iter().filter_map(|pool| {
-            let devices = scheduling::devices_of_class(cluster, pool, &class.name)?;
+            let devices = scheduling::devices_of_class(cluster, pool, class)?;
             let devices = u32::try_from(devices).ok().filter(|devices| *devices > 0)?;
             Some((pool, devices))
         });
-        advertised.insert(name, pools.collect());
+        pools.collect()
+    };
+    for class in cluster.pools.iter().flat_map(|pool| &pool.classes) {
+        if let Some(name) = class.implicit_resource() {
+            advertised.insert(name, pools_of(&class.name));
+        }
+    }
+    for (_, class, name) in cluster.extended_classes() {
+        let pools = advertised.entry(name.to_owned()).or_default();
+        pools.extend(pools_of(&class.name));
+        pools.sort_by_key(|(pool, _)| pool.index);
     }
     advertised
 }

@@ -62,7 +62,10 @@ fn alternatives(cluster: &Checked<'_>) -> String {
     let mut alternatives = Vec::new();
     let advertised = cluster.pools.iter();
     let advertised = advertised.flat_map(|pool| pool.advertised.expect_resolved());
-    let advertised: BTreeSet<&str> = advertised.map(|resource| resource.name.as_str()).collect();
+    let named = cluster.named_classes().map(|(_, _, name)| name);
+    let advertised: BTreeSet<&str> = (advertised.map(|resource| resource.name.as_str()))
+        .chain(named)
+        .collect();
     let advertised: Vec<_> = advertised.into_iter().collect();
     if !advertised.is_empty() {
         alternatives.push(format!(

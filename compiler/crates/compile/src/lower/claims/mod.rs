@@ -6,6 +6,7 @@
 //! ResourceClaims need not repeat them.
 
 mod claim;
+mod notes;
 mod selector;
 
 use serde_json::{Value, json};
@@ -17,6 +18,7 @@ use gpuc_model::{DeviceClass, DeviceKind, Pool, Sharing};
 use gpuc_syntax::node::Origin;
 
 pub(crate) use claim::{claiming_pod, resource_claim};
+pub(crate) use notes::extended_resource_notes;
 pub(crate) use selector::selectors;
 
 /// The folder of the manifests.
@@ -35,20 +37,46 @@ pub(crate) const API_VERSION: &str = "resource.k8s.io/v1";
 pub(super) fn objects(cluster: &Checked<'_>) -> Vec<Object> {
     let pools = cluster.dra_pools();
     pools
-        .flat_map(|pool| pool.classes.iter().map(move |class| object(pool, class)))
+        .flat_map(|pool| {
+            let classes = pool.classes.iter();
+            classes.map(move |class| object(cluster, pool, class))
+        })
         .collect()
 }
 
-fn object(pool: &Pool, class: &DeviceClass) -> Object {
+fn object(cluster: &Checked<'_>, pool: &Pool, class: &DeviceClass) -> Object {
     let inputs = class.origin.inputs().iter().copied();
     let origin = Origin::rule(
         inputs.chain(gpuc_model::derive::origins::serving_spans(pool)),
         "a ResourceClaim names one DeviceClass, which selects the pool's GPU model and its sharing mode",
     );
-    Object::new(COMPONENT, &device_class(pool, class), origin)
+    let resource = extended_resource(cluster, class);
+    let mut object = Object::new(COMPONENT, &device_class(pool, class, resource), origin);
+    if resource.is_some() {
+        let origin = Origin::rule(
+            [
+                pool.extended_resources.span,
+                pool.allocation.span,
+                pool.sharing_span,
+            ],
+            "pods request the devices of this class under the name that a device plugin advertises",
+        );
+        (object.node).set_origin(&["spec", "extendedResourceName"], origin);
+    }
+    object
 }
 
-fn device_class(pool: &Pool, class: &DeviceClass) -> Value {
+/// The extended resource of a class, unless another class of the same devices has its name.
+pub(crate) fn extended_resource<'c>(
+    cluster: &'c Checked<'_>,
+    class: &'c DeviceClass,
+) -> Option<&'c str> {
+    let name = class.extended_resource.as_deref()?;
+    let (_, owner) = cluster.class_of_resource(name)?;
+    (owner.name == class.name).then_some(name)
+}
+
+fn device_class(pool: &Pool, class: &DeviceClass, extended_resource: Option<&str>) -> Value {
     let expressions = selectors(pool, class).into_iter();
     let selectors: Vec<_> = expressions
         .map(|expression| json!({"cel": {"expression": expression}}))
@@ -57,6 +85,9 @@ fn device_class(pool: &Pool, class: &DeviceClass) -> Value {
     if let Some(parameters) = driver_parameters(pool, class) {
         let opaque = json!({"driver": DRIVER, "parameters": parameters});
         spec["config"] = json!([{"opaque": opaque}]);
+    }
+    if let Some(name) = extended_resource {
+        spec["extendedResourceName"] = json!(name);
     }
     json!({
         "apiVersion": API_VERSION,

@@ -9,7 +9,7 @@
 //! Source: kubernetes `pkg/quota/v1/evaluator/core/pods.go`, `isExtendedResourceNameForQuota`;
 //! <https://kubernetes.io/docs/concepts/policy/resource-quotas/>, read 2026-11-21.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gpuc_kubernetes::api_server::priority::SYSTEM_CLASSES;
 use gpuc_model::check::Checked;
@@ -131,7 +131,12 @@ fn limits(
     let resources = cluster.pools.iter().flat_map(|pool| {
         let resources = pool.advertised.expect_resolved().iter();
         let resources = resources.map(|resource| format!("requests.{}", resource.name));
-        resources.chain(pool.classes.iter().map(DeviceClass::quota_resource))
+        let named = pool.classes.iter().filter_map(|class| {
+            let name = class.extended_resource.as_ref()?;
+            Some(format!("requests.{name}"))
+        });
+        let classes = pool.classes.iter().map(DeviceClass::quota_resource);
+        resources.chain(named).chain(classes)
     });
     // The driver's own DeviceClasses allocate GPUs of any pool.
     let claims = cluster.dra_pools().next();
@@ -139,10 +144,18 @@ fn limits(
     let resources = resources.chain(driver_classes.map(DeviceClass::quota_resource_named));
     let mut limits: BTreeMap<_, _> = resources.map(|name| (name, (0, Vec::new()))).collect();
     for grant in team.grants().filter(|it| it.namespace == namespace) {
-        let (count, spans) = limits.entry(grant.quota_name.clone()).or_default();
-        let Spanned { value, span } = grant.limit;
-        *count += u64::from(value);
-        spans.push(span);
+        // A claim of a DeviceClass with an extended resource counts under both names.
+        let named = (cluster.extended_resource_of(grant)).map(|name| format!("requests.{name}"));
+        let keys: BTreeSet<String> = named
+            .into_iter()
+            .chain([grant.quota_name.clone()])
+            .collect();
+        for key in keys {
+            let (count, spans) = limits.entry(key).or_default();
+            let Spanned { value, span } = grant.limit;
+            *count += u64::from(value);
+            spans.push(span);
+        }
     }
     limits
 }

@@ -12,6 +12,7 @@ mod command_names;
 mod commands;
 mod data;
 mod delivery;
+mod device_classes;
 mod gitops;
 mod hosts;
 mod namespaces;

@@ -4,8 +4,8 @@ use super::super::report::Step;
 use super::phases::{Order, Planned};
 use super::states::Rollout;
 use super::{
-    cleanup, cloud, data, delivery, gitops, hosts, namespaces, node_provisioners, notebooks,
-    plugins, pruned_pools, queues, recreate, references, renamed_workloads, replacement,
+    cleanup, cloud, data, delivery, device_classes, gitops, hosts, namespaces, node_provisioners,
+    notebooks, plugins, pruned_pools, queues, recreate, references, renamed_workloads, replacement,
     scale_down, taints, temporary_drains, uninstall, versions, volume_claims,
 };
 
@@ -62,6 +62,7 @@ const PRODUCERS: &[Producer] = &[
     cleanup::remove_old_pools,
     cleanup::remove_hosts,
     cleanup::delete_removed_objects,
+    device_classes::restore_extended_resources,
     uninstall::uninstall_releases_with_crds,
     cleanup::delete_cloud_resources,
     data::uninstall_hub,

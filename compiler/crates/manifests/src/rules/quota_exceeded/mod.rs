@@ -4,7 +4,7 @@ mod amounts;
 mod excess;
 mod volumes;
 
-use gpuc_model::Quota;
+use gpuc_model::{Grant, Quota};
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 use gpuc_syntax::source::Span;
 
@@ -237,13 +237,18 @@ pub(super) fn quota_limit(
 ) -> Option<(u64, Span)> {
     let namespace = pod.object.namespace.as_deref()?;
     let (team, index) = ctx.cluster.team_of_namespace(namespace)?;
-    let grants = || team.grants().filter(|grant| grant.resource == resource);
+    let cluster = ctx.cluster;
+    // A request for the extended resource of a DeviceClass counts for the pools of all grants with that resource.
+    let is_counted = |grant: &&Grant| {
+        grant.resource == resource || cluster.extended_resource_of(grant) == Some(resource)
+    };
+    let grants = || team.grants().filter(is_counted);
     let own: Vec<_> = grants().filter(|it| it.namespace == Some(index)).collect();
     let has_queues = ctx.cluster.has_queues();
     let pools = ctx.cluster.pools.iter();
     let is_claimed = pools
         .flat_map(|pool| &pool.classes)
-        .any(|it| it.name == resource);
+        .any(|it| it.name == resource || it.extended_resource.as_deref() == Some(resource));
     // Kueue does not count claims.
     if is_claimed && has_queues {
         return None;

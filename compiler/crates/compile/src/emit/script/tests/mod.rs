@@ -41,6 +41,8 @@ echo "KUBECONFIG=$([ -e "${KUBECONFIG-}" ] && cat "$KUBECONFIG")" >>"$STATE.kube
 case "$*" in
   *'get nodes'*) cat "$STATE.nodes" ;;
   *'get daemonset'*) cat "$STATE.daemonset" ;;
+  *'get deviceclasses'*) cat "$STATE.classes" ;;
+  *'get resourceslices'*) cat "$STATE.slices" ;;
   *'create --namespace'*) cat "${!#}" >"$STATE.pod" ;;
   *'get pod'*) echo '{"status": {"phase": "Succeeded"}}' ;;
   *logs*) echo 'GPU 0: NVIDIA H100 (UUID: GPU-1)' ;;
@@ -656,6 +658,84 @@ fn verify_fails_on_an_unhealthy_cluster() {
             "{}",
             run.stderr
         );
+    }
+}
+
+#[test]
+fn verify_checks_the_newest_class_of_a_resource() {
+    let mut plan = plan(Vec::new());
+    plan.expectations[0].allocatable.clear();
+    plan.expectations[0].daemon_sets.clear();
+    plan.expectations[0].devices = vec![ExpectedDevices {
+        class: "train.gpuc.dev".to_owned(),
+        driver: "gpu.nvidia.com".to_owned(),
+        kind: "gpu",
+        profile: None,
+        per_node: 1,
+        resource: Some(("nvidia.com/gpu".to_owned(), "train.gpuc.dev".to_owned())),
+    }];
+    let world = World::new(&plan, &json!({}));
+    let device = json!({"name": "gpu-0", "attributes": {"type": {"string": "gpu"}}});
+    let slice = json!({"driver": "gpu.nvidia.com", "nodeName": "a", "pool": {"generation": 1}, "devices": [device]});
+    let slices = json!({"items": [{"spec": slice}]});
+    world.put("state.slices", &slices.to_string(), false);
+    let run = |classes: &[(&str, &str, &str)], gpus: &str| {
+        let class = |(name, time, resource): &(&str, &str, &str)| {
+            let metadata =
+                json!({"name": name, "creationTimestamp": format!("2026-11-29T{time}:00Z")});
+            json!({"metadata": metadata, "spec": {"extendedResourceName": resource}})
+        };
+        let classes: Vec<Value> = classes.iter().map(class).collect();
+        world.put(
+            "state.classes",
+            &json!({"items": classes}).to_string(),
+            false,
+        );
+        let nodes = json!({"items": [node("a", "True", gpus)]});
+        world.put("state.nodes", &nodes.to_string(), false);
+        let run = world.run("verify.sh", &["--image", "cuda:13"]);
+        (run.code, run.stderr)
+    };
+    let own = |time| ("train.gpuc.dev", time, "nvidia.com/gpu");
+    let chart = ("gpu.nvidia.com", "10:00", "nvidia.com/gpu");
+    let other = ("other.example.com", "12:00", "example.com/gpu");
+    let (code, text) = run(&[chart, own("10:01"), other], "0");
+    assert_eq!(code, 0, "{text}");
+    assert!(
+        text.contains("DeviceClass train.gpuc.dev serves nvidia.com/gpu"),
+        "{text}"
+    );
+    assert!(
+        text.contains("a pod with one nvidia.com/gpu sees GPU 0"),
+        "{text}"
+    );
+    let cases: [(&[_], &str, &str); 4] = [
+        (
+            &[chart, own("09:59")],
+            "0",
+            "DeviceClass gpu.nvidia.com serves nvidia.com/gpu instead",
+        ),
+        // Of two classes of the same age, the first by name counts.
+        (
+            &[chart, own("10:00")],
+            "0",
+            "DeviceClass gpu.nvidia.com serves nvidia.com/gpu instead",
+        ),
+        (
+            &[other],
+            "0",
+            "no DeviceClass has the extended resource nvidia.com/gpu",
+        ),
+        (
+            &[own("10:01")],
+            "8",
+            "a device plugin still advertises nvidia.com/gpu: a",
+        ),
+    ];
+    for (classes, gpus, message) in cases {
+        let (code, text) = run(classes, gpus);
+        assert_eq!(code, 1, "{text}");
+        assert!(text.contains(message), "{message}: {text}");
     }
 }
 

@@ -353,11 +353,18 @@ pub(super) const KINDS: &[KindImpacts] = &[
         ..kind_of_rules(RBAC, "RoleBinding")
     },
     KindImpacts {
-        field_impacts: &[FieldImpact::Constant(
-            "spec",
-            AccessChanged,
-            "applies to ResourceClaims that are not allocated yet",
-        )],
+        field_impacts: &[
+            FieldImpact::Constant(
+                "spec",
+                AccessChanged,
+                "applies to ResourceClaims that are not allocated yet",
+            ),
+            FieldImpact::Constant(
+                "spec.extendedResourceName",
+                AccessChanged,
+                "new pods that request this resource get devices of the class that has it; running pods keep theirs",
+            ),
+        ],
         ..kind("resource.k8s.io", "DeviceClass", AccessChanged)
     },
     KindImpacts {
