@@ -156,6 +156,10 @@ pub(super) const KEY_VALUES: &[(&str, &[&str])] = &[
         "cloud.aws.cluster.create.secretsKey",
         &["arn:aws:kms:us-east-1:123456789012:key/22222222-2222-3333-4444-555555555555"],
     ),
+    (
+        "cloud.aws.cluster.create.deletionProtection",
+        &["true", "false"],
+    ),
     ("cloud.gcp.project", &["acme-other"]),
     (
         "cloud.gcp.nodeServiceAccount",

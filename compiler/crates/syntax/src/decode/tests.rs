@@ -316,6 +316,8 @@ fn examples_cause_codes_and_fixes_work() {
         .iter()
         .chain(codes::CODES)
         .chain(load::codes::CODES);
+    // `check_ranges` reports empty lists, after the rules.
+    let all = all.filter(|code| code.id != codes::LIST_EMPTY.id);
     for code in all {
         let (_, found, _) = run(code.bad);
         assert!(!found.is_empty(), "{} raises nothing", code.id);
