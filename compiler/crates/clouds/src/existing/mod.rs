@@ -7,6 +7,8 @@ mod node_pool;
 mod providers;
 mod rules;
 
+use std::collections::BTreeSet;
+
 use gpuc_schema::Spanned;
 use gpuc_schema::config::{
     Autoscaler, CloudSection, DevicePlugin, DriverOwner, ExistingPlatform, GpuCluster, Provider,
@@ -153,7 +155,12 @@ impl Provision for Existing {
                  go with them. To delete them, drain the nodes, and run kubectl delete nodepool {names}."
             )
         });
-        notes.map(|note| (*note).to_owned()).chain(kept).collect()
+        let notes = notes.map(|note| (*note).to_owned());
+        let others = [self.tolerations_note(cluster), imex_note(cluster)];
+        notes
+            .chain(kept)
+            .chain(others.into_iter().flatten())
+            .collect()
     }
 
     fn objects(&self, cluster: &Checked<'_>) -> Vec<Object> {
@@ -161,6 +168,45 @@ impl Provision for Existing {
         let pools = pools.filter(|pool| node_pool::is_written(self.provider, pool));
         pools.map(node_pool::object).collect()
     }
+}
+
+impl Existing {
+    /// The taints of pools that the owner's GPU Operator must tolerate. By default, its operands tolerate
+    /// `nvidia.com/gpu` only.
+    ///
+    /// Source: NVIDIA/gpu-operator@v26.7.0 deployments/gpu-operator/values.yaml (`daemonsets.tolerations`), 2026-11-21.
+    fn tolerations_note(&self, cluster: &Cluster) -> Option<String> {
+        if self.provider.writes_node_pools {
+            return None;
+        }
+        let pools = cluster.pools_advertised_by(DevicePlugin::Cloud);
+        let taints = pools.flat_map(|pool| &pool.taints);
+        let taints = taints.filter(|it| it.set_by == SetBy::Gpuc && it.key != "nvidia.com/gpu");
+        let taints: BTreeSet<_> = taints
+            .map(|it| format!("{}={}", it.key, it.value))
+            .collect();
+        (!taints.is_empty()).then(|| {
+            format!(
+                "The components that install the driver and advertise the GPUs must tolerate these taints, or they do not \
+                 run on the nodes: {}. With the GPU Operator, set daemonsets.tolerations in its ClusterPolicy.",
+                taints.into_iter().collect::<Vec<_>>().join(", ")
+            )
+        })
+    }
+}
+
+/// What the owner of hosts must do for `ComputeDomains`.
+fn imex_note(cluster: &Cluster) -> Option<String> {
+    let pools = cluster.pools.iter();
+    let pools = pools.filter(|pool| pool.settings.network.compute_domains.is_some());
+    let names: Vec<&str> = pools.map(|pool| pool.name.as_str()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "For ComputeDomains, the hosts of {} need the driver 570.158.01 or later and the package nvidia-imex, whose \
+             service must be stopped and masked: the DRA driver starts the daemon for each domain.",
+            names.join(", ")
+        )
+    })
 }
 
 impl Cloud for Existing {

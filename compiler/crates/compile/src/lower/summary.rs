@@ -6,7 +6,7 @@ use gpuc_model::scheduling::{QuotaResource, gib};
 use gpuc_model::{
     DeviceClass, DeviceKind, MachineType, NodeCapacity, Operands, Pool, PoolTaint, SetBy, Sharing,
 };
-use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner};
+use gpuc_schema::config::{Allocation, Autoscaler, DevicePlugin, DriverOwner, OsFamily};
 use gpuc_schema::gpu::placement;
 use gpuc_schema::node_config::STARTUP_TAINT;
 use gpuc_syntax::node::Node;
@@ -43,7 +43,10 @@ fn pool(cluster: &Checked<'_>, pool: &Pool) -> PoolSummary {
         memory: allocatable(memory, gib),
         name: pool.name.value.clone(),
         machine: machine(cluster, pool),
-        image: format!("{:?}", pool.os.value),
+        image: match pool.os.value {
+            OsFamily::ProviderDefault => "selected by the owner".to_owned(),
+            family => format!("{family:?}"),
+        },
         gpus: gpus(pool),
         sharing: sharing(pool.sharing.expect_resolved(), pool.has_gpus()),
         layout: layout(pool),

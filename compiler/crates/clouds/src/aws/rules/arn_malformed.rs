@@ -17,10 +17,10 @@ pub(super) static RULE: Rule = Rule {
         name: "aws-arn-malformed",
         severity: Severity::Error,
         summary: "the ARN of a role or of a KMS key is invalid",
-        checks: "Whether `nodeRole` and `role` are ARNs of IAM roles, and `secretsKey` is the ARN of a KMS key in the region of
-the cluster.",
-        reason: "An invalid ARN is detected only after minutes, when CloudFormation fails and rolls back. EKS encrypts Secrets
-only with a key in its own region.",
+        checks: "Whether `nodeRole` and `role` are ARNs of IAM roles in the account of the cluster, and `secretsKey` is the
+ARN of a KMS key in the region of the cluster.",
+        reason: "An invalid ARN is detected only after minutes, when CloudFormation fails and rolls back. EKS can use
+only roles of its own account, and encrypts Secrets only with a key in its own region.",
         remedy: "Write the ARN that `aws iam get-role` or `aws kms describe-key` shows.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
 kind: GpuCluster
@@ -64,8 +64,15 @@ fn run(cluster: &Cluster, report: &mut Report) {
 }
 
 fn check_role(role: &Spanned<String>, partition: &str, account: &str, report: &mut Report) {
-    if !is_role(role, partition) {
-        let message = format!("`{role}` is not the ARN of an IAM role");
+    let other = parts(role, partition).map(|[_, _, owner, _]| owner);
+    let other = other.filter(|owner| *owner != account);
+    if !is_role(role, partition) || other.is_some() {
+        let message = match other {
+            Some(other) if is_role(role, partition) => {
+                format!("the role belongs to account {other}, and the cluster to {account}")
+            }
+            _ => format!("`{role}` is not the ARN of an IAM role"),
+        };
         report
             .diagnostic(&RULE.code, role.span, message)
             .help(format!(
@@ -108,6 +115,22 @@ fn is_key(text: &str, partition: &str, region: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn roles_of_other_accounts_are_reported() {
+        let messages = |role: &str| {
+            let mut report = Report::default();
+            let role = Spanned::without_span(role.to_owned());
+            check_role(&role, "aws", "123456789012", &mut report);
+            let found = report.diagnostics().iter();
+            found.map(|it| it.message.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(messages("arn:aws:iam::123456789012:role/nodes"), [""; 0]);
+        let other = messages("arn:aws:iam::999999999999:role/nodes");
+        let expected = "the role belongs to account 999999999999, and the cluster to 123456789012";
+        assert_eq!(other, [expected]);
+        assert_eq!(messages("nodes"), ["`nodes` is not the ARN of an IAM role"]);
+    }
 
     #[test]
     fn roles_and_keys() {

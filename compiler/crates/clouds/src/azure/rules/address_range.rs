@@ -3,6 +3,7 @@
 use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_schema::Spanned;
+use gpuc_syntax::diag::phrases::pluralize;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
 
 use super::super::address_ranges::{DEFAULT_POD_CIDR, DEFAULT_SERVICE_CIDR};
@@ -15,7 +16,8 @@ pub(super) static RULE: Rule = Rule {
         name: "aks-address-range",
         severity: Severity::Error,
         summary: "a range of addresses of the cluster is invalid",
-        checks: "Whether `podCidr` and `serviceCidr` are IPv4 networks without host bits, do not overlap, and have a valid size.",
+        checks: "Whether `podCidr` and `serviceCidr` are IPv4 networks without host bits, do not overlap, and have a valid
+size, and whether `podCidr` has addresses for all nodes.",
         reason: "AKS refuses other ranges, and the ranges of a cluster cannot be changed after creation.",
         remedy: "Write two ranges that do not overlap, such as 10.244.0.0/16 for pods and 10.0.0.0/16 for Services.",
         bad: r#"apiVersion: gpuc.dev/v1alpha1
@@ -65,6 +67,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
         &SERVICE_PREFIXES,
         report,
     );
+    if let (Some(pods), Some(written)) = (pods, &create.pod_cidr) {
+        check_size(cluster, pods, written, report);
+    }
     let written = create.service_cidr.as_ref().or(create.pod_cidr.as_ref());
     if let (Some(pods), Some(services), Some(written)) = (pods, services, written)
         && pods.overlaps(services)
@@ -76,6 +81,37 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .help("set `podCidr` and `serviceCidr` to ranges that do not overlap")
             .emit();
     }
+}
+
+/// The addresses of pods on each node: a /24.
+const NODE_PREFIX: u32 = 24;
+
+/// Reports a range of pods with fewer blocks of addresses than the pools have nodes.
+fn check_size(cluster: &Cluster, pods: Ipv4Range, written: &Spanned<String>, report: &mut Report) {
+    let nodes = cluster.pools.iter().filter_map(|pool| pool.nodes.get());
+    let nodes: u64 = nodes.map(|nodes| u64::from(nodes.max)).sum();
+    let blocks = |prefix: u32| 1_u64 << NODE_PREFIX.saturating_sub(prefix);
+    if blocks(pods.prefix()) >= nodes {
+        return;
+    }
+    let mut prefixes = POD_PREFIXES.rev();
+    let enough = prefixes.find(|prefix| blocks(*prefix) >= nodes);
+    let help = enough.map_or_else(
+        || "lower the maximum number of nodes".to_owned(),
+        |prefix| format!("use a prefix length of {prefix} or less"),
+    );
+    let message = format!(
+        "the range of pods, {pods}, has addresses for {}, and the pools have up to {nodes}",
+        pluralize(
+            usize::try_from(blocks(pods.prefix())).unwrap_or(usize::MAX),
+            "node"
+        )
+    );
+    report
+        .diagnostic(&RULE.code, written.span, message)
+        .primary_label("AKS gives each node a /24")
+        .help(help)
+        .emit();
 }
 
 /// The range, or a finding.
@@ -162,5 +198,12 @@ mod tests {
         ] {
             assert!(is_refused(pods, services), "{pods} {services}");
         }
+    }
+
+    /// The cluster has two nodes.
+    #[test]
+    fn range_has_addresses_for_all_nodes() {
+        assert!(!is_refused("10.200.0.0/23", "10.100.0.0/16"));
+        assert!(is_refused("10.200.0.0/24", "10.100.0.0/16"));
     }
 }

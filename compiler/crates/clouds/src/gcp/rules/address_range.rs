@@ -1,8 +1,8 @@
 //! Ranges of addresses that GKE refuses.
 
-use gpuc_model::Cluster;
 use gpuc_model::check::Rule;
 use gpuc_model::ipv4_range::{Ipv4Range, RangeError};
+use gpuc_model::{Cluster, Pool};
 use gpuc_schema::Spanned;
 use gpuc_schema::config::GcpCreate;
 use gpuc_syntax::diag::{Code, Correction, Report, Severity};
@@ -19,7 +19,8 @@ pub(super) static RULE: Rule = Rule {
         severity: Severity::Error,
         summary: "a range of addresses of the cluster is invalid",
         checks: "Whether `podRange` and `serviceRange` are IPv4 networks without host bits and with a valid size that do not
-overlap, or the names of secondary ranges. Whether a cluster in the network of another project names both.",
+overlap, or the names of secondary ranges. Whether a cluster in the network of another project names both. Whether
+`podRange` has addresses for all nodes.",
         reason: "GKE refuses other ranges, and the ranges of a cluster cannot be changed after creation. A cluster in a
 Shared VPC cannot create ranges in the host project.",
         remedy: "Write two ranges that do not overlap, such as 10.4.0.0/14 for pods and 10.8.0.0/20 for Services, or the
@@ -70,6 +71,9 @@ fn run(cluster: &Cluster, report: &mut Report) {
     check_shared_network(cluster, create, report);
     let [pods, services] = [&create.pod_range, &create.service_range]
         .map(|range| range.as_ref().and_then(|it| Ipv4Range::parse(it).ok()));
+    if let (Some(pods), Some(written)) = (pods, &create.pod_range) {
+        check_size(cluster, pods, written, report);
+    }
     if let (Some(pods), Some(services), Some(written)) = (pods, services, &create.service_range)
         && pods.overlaps(services)
     {
@@ -81,6 +85,47 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
+
+/// Reports a range of pods with fewer addresses than the nodes of the pools get: each node gets a block of at least
+/// twice as many addresses as it can have pods, 256 by default.
+///
+/// Source: docs.cloud.google.com/kubernetes-engine/docs/how-to/flexible-pod-cidr, from memory, 2026-11-29.
+fn check_size(cluster: &Cluster, pods: Ipv4Range, written: &Spanned<String>, report: &mut Report) {
+    let block = |pool: &Pool| {
+        let max = pool
+            .settings
+            .max_pods
+            .as_ref()
+            .map_or(DEFAULT_MAX_PODS, |it| it.value);
+        u64::from(max.max(8).saturating_mul(2).next_power_of_two())
+    };
+    let pools = cluster.pools.iter();
+    let needs = pools.filter_map(|pool| Some(block(pool) * u64::from(pool.nodes.get()?.max)));
+    let needs: u64 = needs.sum();
+    let size = |prefix: u32| 1_u64 << 32_u32.saturating_sub(prefix);
+    if size(pods.prefix()) >= needs {
+        return;
+    }
+    let enough = prefixes("podRange")
+        .rev()
+        .find(|prefix| size(*prefix) >= needs);
+    let help = enough.map_or_else(
+        || "lower the maximum number of nodes, or `maxPods` of pools".to_owned(),
+        |prefix| format!("use a prefix length of {prefix} or less, or set `maxPods` in pools"),
+    );
+    let message = format!(
+        "the range of pods, {pods}, has {} addresses, and the nodes of all pools need {needs}",
+        size(pods.prefix())
+    );
+    report
+        .diagnostic(&RULE.code, written.span, message)
+        .primary_label("each node gets twice as many addresses as it can have pods")
+        .help(help)
+        .emit();
+}
+
+/// The pods that a node can have, if the file does not set it.
+const DEFAULT_MAX_PODS: u32 = 110;
 
 fn check_name(key: &str, written: &Spanned<String>, report: &mut Report) {
     let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
@@ -175,6 +220,26 @@ fn check_shared_network(cluster: &Cluster, create: &GcpCreate, report: &mut Repo
 #[cfg(test)]
 mod tests {
     use crate::gcp::testing::{cluster, messages_with_id};
+
+    /// A /21 has 8 blocks of 256 addresses, and 64 of 32.
+    #[test]
+    fn range_has_addresses_for_all_nodes() {
+        let messages = |nodes: u32, max_pods: Option<u32>| {
+            let mut pool = serde_json::json!({"name": "gpu", "machine": "g2-standard-8", "nodes": {"count": nodes}});
+            if let Some(max) = max_pods {
+                pool["maxPods"] = max.into();
+            }
+            let mut config = cluster(&[pool]);
+            config["cloud"]["gcp"]["cluster"]["create"]["podRange"] = "10.4.0.0/21".into();
+            messages_with_id(config, "GPUC2666")
+        };
+        // The system pool has a node, too.
+        assert_eq!(messages(7, None), [""; 0]);
+        let expected = "the range of pods, 10.4.0.0/21, has 2048 addresses, and the nodes of all pools need 2304";
+        assert_eq!(messages(8, None), [expected]);
+        assert_eq!(messages(56, Some(16)), [""; 0]);
+        assert_eq!(messages(57, Some(16)).len(), 1);
+    }
 
     fn messages(create: &serde_json::Value) -> Vec<String> {
         let mut config = cluster(&[]);
