@@ -1,7 +1,7 @@
 //! What the nodes of a cluster must be, for those who create nodes with other tools than gpuc.
 //!
-//! - [`contract`] has the [`Contract`]: the pools with their labels, taints, machines and sizes. `gpuc build` writes it
-//!   to `cloud/contract.json`.
+//! - [`mod@contract`] has the [`Contract`]: the pools with their labels, taints, machines and sizes. `gpuc build`
+//!   writes it to `cloud/contract.json`.
 //! - [`terraform`] reads node pools from the output of `terraform show -json`.
 //! - [`compare()`] reports where both differ.
 //!

@@ -1,7 +1,7 @@
-//! Clusters that gpuc does not create: services and distributions, each a row of [`providers`].
+//! Clusters that gpuc does not create: services and distributions, each a row of `providers`.
 //!
 //! No script creates, labels or taints nodes here: a pool selects its nodes by their labels. Everything in the cluster
-//! is as elsewhere. [`node_pool`] writes the pools of CoreWeave, which are Kubernetes objects.
+//! is as elsewhere. `node_pool` writes the pools of CoreWeave, which are Kubernetes objects.
 
 mod node_pool;
 mod providers;
