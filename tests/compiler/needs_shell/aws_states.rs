@@ -292,8 +292,8 @@ fn old_versions_of_tools_are_refused() {
     states::assert_old_versions_are_refused(
         &SMALL,
         "aws",
-        &["1.37.5", "2.23.5", "2.4.99", "2.23"],
-        &["1.37.6", "1.45.11", "2.23.6", "2.100.1", "3.0.0"],
+        &["1.42.2", "2.28.2", "2.4.99", "2.28"],
+        &["1.42.3", "1.45.11", "2.28.3", "2.100.1", "3.0.0"],
     );
     states::assert_old_versions_are_refused(
         &SMALL,
