@@ -93,3 +93,18 @@ fn with_output(document: &str, command: &str, output: &str) -> String {
     let (_, after) = rest.split_once("\n```\n").unwrap();
     format!("{before}{prompt}{}\n```\n{after}", output.trim_end())
 }
+
+/// Deleting a NodePool would delete its nodes with running pods.
+#[test]
+fn uninstalling_keeps_machines() {
+    let outcome = &crate::support::examples::compiled_examples()["existing-coreweave"];
+    let files = outcome.files();
+    let readme = &files["existing-coreweave/README.md"];
+    let (_, uninstalling) = readme.split_once("## Uninstalling").unwrap();
+    assert!(uninstalling.contains("manifests/queues"), "{uninstalling}");
+    assert!(
+        !uninstalling.contains("manifests/node-pools"),
+        "{uninstalling}"
+    );
+    assert!(readme.contains("kubectl delete nodepool train"), "{readme}");
+}

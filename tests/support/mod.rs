@@ -71,8 +71,7 @@ impl Outcome {
     /// Compares the first cluster with the output of `terraform show -json`.
     pub(crate) fn add_terraform(&mut self, text: &str) -> gpuc_contract::Compared {
         let mut report = Report::default();
-        let mut declared = gpuc_contract::terraform::read(text).unwrap();
-        declared.relate();
+        let declared = gpuc_contract::terraform::read(text).unwrap();
         let cluster = self.compilations[0].cluster.as_ref().unwrap();
         let compared = gpuc_contract::compare(cluster, &declared, &mut report);
         self.findings.append(report.diagnostics_mut());

@@ -25,7 +25,6 @@ pub(super) fn check(args: &CheckArgs, run: &mut Run) -> Result<String> {
     for path in &args.against {
         declared.merge(read(path)?);
     }
-    declared.relate();
     let index = manifests::select_cluster(args, run, "node pools")?;
     let compilation = &run.compilations[index];
     let (config, cluster) = (compilation.config.as_ref(), compilation.cluster.as_ref());

@@ -413,3 +413,31 @@ fn the_command_line_reads_files_and_standard_input() {
     assert_eq!(alone.code, 2);
     assert!(alone.stderr.contains("--against"), "{}", alone.stderr);
 }
+
+#[test]
+fn a_cluster_that_both_create_is_reported() {
+    let created = file(
+        "eks",
+        "{name: system, machine: m7i.xlarge, nodes: {count: 2}}",
+    )
+    .replace("{existing: {name: batch}}", "{create: {}}");
+    let cluster = |name: &str| {
+        let values = json!({"name": name, "version": "1.36", "region": "us-east-1"});
+        plan_of(&[("aws_eks_cluster.this", "aws_eks_cluster", values)])
+    };
+    assert_eq!(codes_of(&created, &cluster("demo")).0, ["GPUC5010"]);
+    assert_eq!(codes_of(&created, &cluster("other")).0, [""; 0]);
+}
+
+#[test]
+fn hosts_are_not_compared_with_terraform() {
+    let place = Workspace::with(crate::cli::GOOD);
+    place.write("plan.json", &plan_of(&[]));
+    let refused = place.run(&["check", "--against", "plan.json"]);
+    assert_eq!(refused.code, 2);
+    assert!(
+        refused.stderr.contains("contract.json"),
+        "{}",
+        refused.stderr
+    );
+}

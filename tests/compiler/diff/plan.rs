@@ -375,6 +375,22 @@ fn tree_without_objects_is_not_deployed() {
     assert!(!plan.contains("install.sh"), "{plan}");
 }
 
+/// No script of such a tree creates or changes resources.
+#[test]
+fn plans_of_existing_clusters_name_no_missing_script() {
+    let text = example("existing-rke2");
+    let fewer = text.replace("nodes: {count: 3}", "nodes: {count: 2}");
+    assert_ne!(text, fewer);
+    let found = as_diffs(diff_of_texts(&text, &fewer));
+    let format = Format::Text {
+        all: false,
+        plan: true,
+    };
+    let plan = render(&found, format);
+    assert!(!plan.contains("apply.sh"), "{plan}");
+    assert!(plan.contains("commit, then run `./install.sh`"), "{plan}");
+}
+
 #[test]
 fn unpruned_objects_are_kept_and_have_a_delete_command() {
     let text = example("gke-service");

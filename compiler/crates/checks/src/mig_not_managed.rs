@@ -66,3 +66,28 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages_with_id;
+
+    #[test]
+    fn no_field_of_a_node_pool_has_a_layout() {
+        let file = |pool: &str| {
+            format!("
+cloud: {{existing: {{provider: coreweave}}}}
+nodePools:
+  - {{name: gpu, gpu: {{model: H100, perNode: 8}}, nodes: {{count: 1}}, {pool}, sharing: {{mig: {{strategy: mixed, perGpu: [{{layout: [{{profile: 3g.40gb, count: 2}}]}}]}}}}}}
+")
+        };
+        let found = messages_with_id(&file("machine: gd-8xh100ib-i128"), "GPUC2051");
+        assert_eq!(
+            found,
+            ["no component creates the MIG devices of pool `gpu`"]
+        );
+        assert_eq!(
+            messages_with_id(&file("existing: {selector: {a: b}}"), "GPUC2051"),
+            [""; 0]
+        );
+    }
+}

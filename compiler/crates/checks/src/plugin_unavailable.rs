@@ -58,3 +58,28 @@ fn run(cluster: &Cluster, report: &mut Report) {
             .emit();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::testing::messages_with_id;
+
+    #[test]
+    fn claims_need_no_plugin() {
+        let file = |allocation: &str| {
+            format!("
+cloud: {{existing: {{provider: talos}}}}
+nodePools:
+  - {{name: gpu, gpu: {{model: A30, perNode: 2}}, nodes: {{count: 1}}, existing: {{selector: {{a: b}}}}, stack: {{{allocation}}}}}
+")
+        };
+        assert_eq!(
+            messages_with_id(&file("allocation: dra"), "GPUC2029"),
+            [""; 0]
+        );
+        let found = messages_with_id(&file("devicePlugin: gpuc"), "GPUC2029");
+        assert_eq!(
+            found,
+            ["the device plugin `gpuc` is not available on Talos Linux"]
+        );
+    }
+}

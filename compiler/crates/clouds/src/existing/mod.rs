@@ -322,4 +322,25 @@ mod tests {
         let zones = machine.replace("{min: 1, max: 2}", "{count: 2}, tags: {a: b}");
         assert_eq!(codes("coreweave", &zones), ["provider-key-unused"]);
     }
+
+    #[test]
+    fn owners_read_what_they_must_configure() {
+        let notes = |provider: &str, pool: &str| {
+            let (cluster, _) = cluster(provider, pool);
+            cluster.cloud.platform_notes(&cluster).join("\n")
+        };
+        let dedicated = POOL.replace("nodes:", "dedicatedTo: research, nodes:");
+        let tolerations =
+            "gpuc.dev/dedicated-to=research. With the GPU Operator, set daemonsets.tolerations";
+        assert!(notes("openshift", &dedicated).contains(tolerations));
+        assert!(!notes("openshift", POOL).contains("daemonsets.tolerations"));
+        // gpuc's own components tolerate the taint.
+        assert!(!notes("rke2", &dedicated).contains("daemonsets.tolerations"));
+        let domains = POOL.replace("nodes:", "network: {computeDomains: {}}, nodes:");
+        assert!(notes("rke2", &domains).contains("nvidia-imex"));
+        assert!(!notes("rke2", POOL).contains("nvidia-imex"));
+        let written = "{name: gpu, machine: gd-8xh100ib-i128, gpu: {model: H100, perNode: 8}, nodes: {count: 2}}";
+        assert!(notes("coreweave", written).contains("kubectl delete nodepool gpu"));
+        assert!(!notes("coreweave", POOL).contains("kubectl delete nodepool"));
+    }
 }

@@ -59,7 +59,7 @@ pub(super) fn object(pool: &Pool) -> Object {
     inputs.extend(pool.labels.iter().flat_map(|label| label.origin.inputs()));
     inputs.extend([machine.span, nodes.max_span]);
     let reason = "CoreWeave creates the nodes of a NodePool";
-    Object::new(COMPONENT, &object, Origin::rule(inputs, reason))
+    Object::new(COMPONENT, &object, Origin::rule(inputs, reason)).with_machines()
 }
 
 fn taint_object(taint: &PoolTaint) -> Value {

@@ -249,10 +249,7 @@ fn format_range(min: u64, max: u64) -> String {
     }
 }
 
-/// The commands that delete everything that is installed in the cluster, in order.
-/// The component whose objects have machines: deleting it would delete nodes with running pods.
-const NODE_POOLS: &str = "node-pools";
-
+/// The commands that delete everything that is installed in the cluster, in order. Objects with machines stay.
 fn removal_commands(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String> {
     let Delivery::Gitops {
         tool,
@@ -261,11 +258,16 @@ fn removal_commands(plan: &Plan, context: &dyn Fn(&str) -> String) -> Vec<String
         ..
     } = &plan.delivery
     else {
+        let has_machines = |step: &Step| {
+            let mut objects = plan.objects.iter();
+            step.kind == StepKind::Component
+                && objects.any(|it| it.component == step.name && it.has_machines)
+        };
         return plan
             .steps
             .iter()
             .rev()
-            .filter(|step| step.kind != StepKind::Component || step.name != NODE_POOLS)
+            .filter(|step| !has_machines(step))
             .map(|step| removal_command(plan, step, context))
             .collect();
     };

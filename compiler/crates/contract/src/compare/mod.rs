@@ -31,6 +31,7 @@ pub struct Compared {
 
 /// Compares a cluster without unresolved values with a configuration.
 pub fn compare(cluster: &Cluster, declared: &Declared, report: &mut Report) -> Compared {
+    let declared = &declared.related();
     let contract = contract(cluster);
     check_version(cluster, declared, report);
     let home = Home::new(cluster);

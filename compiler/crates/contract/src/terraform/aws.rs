@@ -97,7 +97,8 @@ fn machine_types(values: Values<'_>) -> Known<Vec<String>> {
         .filter(|types| !types.is_empty())
 }
 
-fn taints(values: Values<'_>) -> Known<Vec<TaintContract>> {
+/// The blocks `taint`, which have the same form on EKS and GKE.
+pub(super) fn taints(values: Values<'_>) -> Known<Vec<TaintContract>> {
     let taints = values.blocks("taint")?.into_iter();
     taints
         .map(|taint| {
@@ -111,7 +112,7 @@ fn taints(values: Values<'_>) -> Known<Vec<TaintContract>> {
 }
 
 /// The effect of a taint, as the APIs of EKS and GKE spell it.
-pub(super) fn effect(text: &str) -> Option<&'static str> {
+fn effect(text: &str) -> Option<&'static str> {
     match text {
         "NO_SCHEDULE" => Some("NoSchedule"),
         "PREFER_NO_SCHEDULE" => Some("PreferNoSchedule"),

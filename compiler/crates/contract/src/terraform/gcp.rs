@@ -5,11 +5,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::aws::effect;
+use super::aws::taints;
 use super::{
     Attributes, Declared, DeclaredCluster, DeclaredPool, Known, Place, Resource, Values, last_part,
 };
-use crate::contract::TaintContract;
 
 const ATTRIBUTES: Attributes = Attributes {
     labels: "node_config.labels",
@@ -204,19 +203,6 @@ fn size(values: Values<'_>) -> Size {
         }
         None => per_zone(None, (ATTRIBUTES.min, ATTRIBUTES.max)),
     }
-}
-
-fn taints(config: Values<'_>) -> Known<Vec<TaintContract>> {
-    let taints = config.blocks("taint")?.into_iter();
-    taints
-        .map(|taint| {
-            Some(TaintContract {
-                key: taint.set_text("key")?.to_owned(),
-                value: taint.text("value")?.unwrap_or_default().to_owned(),
-                effect: effect(taint.set_text("effect")?)?,
-            })
-        })
-        .collect()
 }
 
 fn capacity(config: Values<'_>) -> Known<&'static str> {

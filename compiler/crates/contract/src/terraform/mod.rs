@@ -246,11 +246,12 @@ impl Declared {
         self.unread.extend(other.unread);
     }
 
-    /// Completes the node pools from their clusters: a name that is known only after `terraform apply`, and the number
-    /// of zones. The cluster of a pool is in the same module, or in one that contains it.
-    pub fn relate(&mut self) {
+    /// The same, with node pools that are completed from their clusters: a name that is known only after `terraform
+    /// apply`, and the number of zones. The cluster of a pool is in the same module, or in one that contains it.
+    pub(crate) fn related(&self) -> Self {
+        let mut related = self.clone();
         let clusters = &self.clusters;
-        for pool in &mut self.pools {
+        for pool in &mut related.pools {
             let candidates = clusters.iter().filter(|it| it.cloud == pool.cloud);
             let candidates: Vec<_> = match &pool.cluster {
                 Some(name) => candidates
@@ -286,6 +287,7 @@ impl Declared {
                 (None, _) => {}
             }
         }
+        related
     }
 }
 

@@ -11,6 +11,8 @@ pub struct Object {
     pub identity: Identity,
     /// The object.
     pub node: Node,
+    /// Whether deleting it deletes machines with running pods, so that only users delete it.
+    pub has_machines: bool,
 }
 
 /// The identity of a Kubernetes object.
@@ -46,6 +48,16 @@ impl Object {
             component: component.to_owned(),
             identity,
             node,
+            has_machines: false,
+        }
+    }
+
+    /// The object, whose deletion deletes machines.
+    #[must_use]
+    pub fn with_machines(self) -> Self {
+        Self {
+            has_machines: true,
+            ..self
         }
     }
 }

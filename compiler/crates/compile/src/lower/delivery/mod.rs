@@ -44,7 +44,7 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
     let gitops = cluster.config.gitops.as_ref();
     let gitops_kind = gitops.map(|it| &it.value);
     for object in objects {
-        let is_always = object.identity.kind == "Namespace" || has_machines(object);
+        let is_always = object.identity.kind == "Namespace" || object.has_machines;
         let mut protections = Vec::new();
         if is_always || matches!(gitops_kind, Some(Gitops::Flux(_))) {
             protections.extend(flux::protection_annotations(object));
@@ -65,16 +65,7 @@ pub(super) fn protect(cluster: &Checked<'_>, objects: &mut [Object]) {
 /// Whether deleting the object also deletes objects that gpuc does not manage, or data.
 fn must_be_retained(object: &Object) -> bool {
     let kind = object.identity.kind.as_str();
-    matches!(kind, "Namespace" | "PersistentVolumeClaim") || has_machines(object)
-}
-
-/// Whether deleting the object deletes machines with running pods.
-fn has_machines(object: &Object) -> bool {
-    object.identity.kind == "NodePool"
-        && object
-            .identity
-            .api_version
-            .starts_with("compute.coreweave.com/")
+    matches!(kind, "Namespace" | "PersistentVolumeClaim") || object.has_machines
 }
 
 /// Whether the object has immutable fields: the pod template of jobs, the value and preemption policy of a class.
